@@ -9,6 +9,7 @@
 #include <uv.h>
 
 #include "admin/admin.h"
+#include "admin/admin_routes.h"
 
 struct place {
     struct worker *worker;
@@ -164,6 +165,17 @@ static void refuse_for_memory(struct http_exchange *x)
     http_exchange_respond_error(x, &e, NULL, 0);
 }
 
+void admin_respond_json(struct http_exchange *x, int status, struct buf *body)
+{
+    const struct http_header type = {STR("content-type"), STR("application/json")};
+
+    if (buf_failed(body))
+        refuse_for_memory(x);
+    else
+        http_exchange_respond(x, status, &type, 1, buf_str(body));
+    buf_fini(body);
+}
+
 static struct admin_ask *new_ask(struct admin *a, str id)
 {
     struct admin_ask *ask = calloc(1, sizeof(*ask) + a->n_places * sizeof(ask->hops[0]));
@@ -220,12 +232,8 @@ static void end_ask(struct admin_ask *ask)
 
 void admin_ask_respond(struct admin_ask *ask, int status)
 {
-    const struct http_header type = {STR("content-type"), STR("application/json")};
-
-    if (ask->x != NULL && buf_failed(&ask->text))
-        refuse_for_memory(ask->x);
-    else if (ask->x != NULL)
-        http_exchange_respond(ask->x, status, &type, 1, buf_str(&ask->text));
+    if (ask->x != NULL)
+        admin_respond_json(ask->x, status, &ask->text);
     end_ask(ask);
 }
 

@@ -85,7 +85,6 @@ static int read_wish(str body, enum log_level *ret_level, uint64_t *ret_ms, stru
 
 static void respond_level(struct http_exchange *x, enum log_level level, uint64_t for_ms)
 {
-    const struct http_header type = {STR("content-type"), STR("application/json")};
     struct buf text = {.limit = 0};
     struct jw j = jw_to(&text);
 
@@ -94,8 +93,7 @@ static void respond_level(struct http_exchange *x, enum log_level level, uint64_
     if (for_ms > 0)
         jw_key_int(&j, "for_ms", (int64_t)for_ms);
     jw_object_end(&j);
-    http_exchange_respond(x, 200, &type, 1, buf_str(&text));
-    buf_fini(&text);
+    admin_respond_json(x, 200, &text);
 }
 
 void admin_log_level(struct worker *w, struct http_exchange *x, const struct http_request *r,

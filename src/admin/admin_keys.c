@@ -90,10 +90,8 @@ static void write_name(struct jw *j, const struct worker *w, const struct api_ke
 static void respond_names(const struct worker *w, struct http_exchange *x,
                           const struct api_key_name *names, size_t n)
 {
-    const struct http_header type = {STR("content-type"), STR("application/json")};
     struct buf body = {.limit = 0};
     struct jw j = jw_to(&body);
-    struct err e;
 
     jw_object(&j);
     jw_key(&j, "data");
@@ -102,13 +100,7 @@ static void respond_names(const struct worker *w, struct http_exchange *x,
         write_name(&j, w, &names[i]);
     jw_array_end(&j);
     jw_object_end(&j);
-    if (buf_failed(&body)) {
-        err_set_no_memory(&e);
-        http_exchange_respond_error(x, &e, NULL, 0);
-    } else {
-        http_exchange_respond(x, 200, &type, 1, buf_str(&body));
-    }
-    buf_fini(&body);
+    admin_respond_json(x, 200, &body);
 }
 
 void admin_keys(struct worker *w, struct http_exchange *x, const struct http_request *r,

@@ -14,4 +14,7 @@ admin_route_fn admin_status, admin_upstreams, admin_upstream_drain, admin_upstre
     admin_upstream_check, admin_turns, admin_turns_cancel, admin_keys, admin_config,
     admin_log_level, admin_reload, admin_drain, admin_take_back;
 
+/* Answers with this JSON, or for want of memory; finishes the buffer. */
+void admin_respond_json(struct http_exchange *x, int status, struct buf *body);
+
 #endif

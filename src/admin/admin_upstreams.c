@@ -9,9 +9,6 @@
 #include "upstream/upstream_pool.h"
 #include "upstream/upstream_watch.h"
 
-static const struct http_header json_type = {STR_INIT("content-type"),
-                                             STR_INIT("application/json")};
-
 /* ---- the list */
 
 /* Calls that have been begun since are in one number only. */
@@ -134,8 +131,7 @@ void admin_upstreams(struct worker *w, struct http_exchange *x, const struct htt
     jw_array_end(&j);
     jw_object_end(&j);
     upstream_table_unref(t);
-    http_exchange_respond(x, 200, &json_type, 1, buf_str(&body));
-    buf_fini(&body);
+    admin_respond_json(x, 200, &body);
 }
 
 /* ---- orders */

@@ -19,15 +19,20 @@ static const size_t NOBODY = SIZE_MAX;
 
 /* ---- words */
 
-bool routing_policy_of(str name, enum routing_policy *ret)
+str routing_policy_text(enum routing_policy policy)
 {
-    static const str names[] = {
-#define ROUTING_POLICY(symbol, name) STR_INIT(name),
+    static const str words[] = {
+#define ROUTING_POLICY(symbol, word, help) STR_INIT(word),
 #include "affinity/routing_policy.def"
     };
 
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        if (str_eq(name, names[i])) {
+    return words[policy];
+}
+
+bool routing_policy_of(str word, enum routing_policy *ret)
+{
+    for (unsigned i = 0; i < ROUTING_POLICIES; i++) {
+        if (str_eq(word, routing_policy_text((enum routing_policy)i))) {
             *ret = (enum routing_policy)i;
             return true;
         }
@@ -85,7 +90,7 @@ static bool would_be_in_field(const struct field *f, size_t i)
     return is_usable(&f->c[i]) && f->c[i].tier <= f->tier;
 }
 
-/* Of the field; a sum of at most 2^16 candidates fits. */
+/* The weights of the field; those of 2^16 candidates fit. */
 static uint64_t sum_of_weights(const struct field *f)
 {
     uint64_t sum = 0;
@@ -209,7 +214,7 @@ static size_t find_session(const struct field *f, const struct affinity *a,
     return i != NOBODY && would_be_in_field(f, i) ? i : NOBODY;
 }
 
-/* Of two that know equally much: who can be asked now, then whoever has less to do. */
+/* Candidates that know equally much are ordered by whether they can be asked now, then by load. */
 static bool knows_better(const struct routing_candidate *a, const struct routing_candidate *b)
 {
     if (a->known_bytes != b->known_bytes)

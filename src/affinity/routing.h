@@ -11,13 +11,16 @@
 #include "affinity/affinity.h"
 
 enum routing_policy {
-#define ROUTING_POLICY(symbol, name) ROUTING_##symbol,
+#define ROUTING_POLICY(symbol, word, help) ROUTING_##symbol,
 #include "affinity/routing_policy.def"
     ROUTING_POLICIES,
 };
 
 /* False when there is no policy of this name. */
-bool routing_policy_of(str name, enum routing_policy *ret);
+bool routing_policy_of(str word, enum routing_policy *ret);
+
+/* "affinity" ... */
+str routing_policy_text(enum routing_policy policy);
 
 enum routing_word {
 #define ROUTING_WORD(symbol, word) ROUTING_BY_##symbol,

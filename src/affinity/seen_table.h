@@ -45,7 +45,7 @@ size_t seen_table_bytes(const struct seen_table *t);
 /* The entry of a hash, or NULL. */
 const struct seen *seen_table_find(const struct seen_table *t, uint64_t hash);
 
-/* The same, or a new one without upstreams; it is the most recently used now. Where there is no room,
+/* The entry of a hash, or a new one without upstreams; it is the most recently used now. Where there is no room,
  * or no memory for more, the least recently used entry is lost. NULL when there is none to lose. An
  * entry dies with the next call that takes a table that is not const. */
 struct seen *seen_table_use(struct seen_table *t, uint64_t hash);

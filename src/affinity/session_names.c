@@ -39,7 +39,7 @@ uint64_t session_names_first(const struct session_names *s, uint64_t session)
     return session;
 }
 
-/* That of the same name, else the oldest; free ones are older than all. */
+/* The place of the session, else the oldest of its row; free places are older than all. */
 static struct place *find_place(struct place *row, uint64_t session)
 {
     struct place *oldest = row;

@@ -213,7 +213,7 @@ static void report_policy(const struct upstream_policy *p, struct buf *out)
     buf_c(out, "// policy of ");
     json_text_escape(p->name, out);
     buf_c(out, ": ");
-    buf_c(out, upstream_policy_word(p->kind));
+    buf_append(out, routing_policy_text(p->kind));
     append_number(", queue_limit ", p->queue_limit, "", out);
     append_number(", queue_owner ", p->queue_owner, "", out);
     buf_c(out, ", queue_timeout ");

@@ -11,12 +11,12 @@ struct settings;
 /* Is there a file of the configuration? */
 bool settings_are_in_file(const struct config_sources *sources);
 
-/* What the sources say now, with the values of the start where they stay. The upstreams are the caller's to set. A reference, or NULL: why has been
- * logged, and all stays as it is. Blocks. */
+/* What the sources say now, with the values of the start where they stay; without upstreams, which the caller sets. A
+ * reference, or NULL: why has been logged, and all stays as it is. Blocks. */
 struct settings *settings_read(const struct config_sources *sources, const struct config *start,
                                bool asks_for_key);
 
-/* Settings with a copy of that configuration. The same. */
+/* Settings with a copy of a configuration; without upstreams. A reference, or NULL: that has been logged. */
 struct settings *settings_like(const struct config *c, bool asks_for_key);
 
 #endif

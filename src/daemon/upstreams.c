@@ -5,6 +5,7 @@
 #include "daemon/upstreams.h"
 
 #include "access/api_key.h"
+#include "base/secrets.h"
 #include "daemon/server_internal.h"
 #include "daemon/settings_read.h"
 #include "demo/demo.h"
@@ -129,10 +130,10 @@ bool upstreams_read(struct server *s)
         is_good = exchange_table(s, load_table(s, config_of(s), buf_str(&text)));
 
     if (is_good) {
-        buf_fini(&s->file);
+        secret_buf_fini(&s->file);
         s->file = text;
     } else {
-        buf_fini(&text);
+        secret_buf_fini(&text);
     }
     log_reload("upstreams", is_good, NULL);
     return is_good;
@@ -189,7 +190,7 @@ int upstreams_open(struct server *s, struct err *reterr)
         return -1;
     }
     s->first_upstreams = upstream_table_ref(s->upstreams);
-    if (!has_key_files(s))
+    if (!upstreams_are_in_file(s))
         return 0;
     s->key_timer = loop_timer_new(s->loop, look_at_keys, s);
     if (s->key_timer == NULL)
@@ -204,5 +205,5 @@ void upstreams_close(struct server *s)
     upstream_pool_free(s->pool);
     upstream_table_unref(s->upstreams);
     upstream_table_unref(s->first_upstreams);
-    buf_fini(&s->file);
+    secret_buf_fini(&s->file);
 }

@@ -65,19 +65,20 @@ static void count_check(const struct upstream_live *l, enum upstream_check check
 static void note_check(struct upstream_live *l, enum upstream_check check)
 {
     struct upstream_pool *p = l->pool;
-    const uint64_t now_ms = upstream_pool_now_ms();
-    struct upstream_health_moment moment = {.now_ms = now_ms};
+    struct upstream_health_moment moment;
     struct upstream_health_news news;
     struct upstream_health_conf conf;
 
     count_check(l, check);
     random_fill(NULL, &moment.chance, sizeof(moment.chance));
+    moment.is_last = false;
     uv_mutex_lock(&p->lock);
+    moment.now_ms = upstream_pool_now_ms();
     conf = upstream_pool_health_conf(p, l);
     if (upstream_health_check(&l->health, &conf, check, &moment, &news))
         upstream_pool_news(p, l, &news);
-    upstream_pool_pump(p, now_ms);
-    upstream_pool_look_at(p, upstream_health_next_ms(&l->health, &conf, now_ms));
+    upstream_pool_pump(p, moment.now_ms);
+    upstream_pool_look_at(p, upstream_health_next_ms(&l->health, &conf, moment.now_ms));
     uv_mutex_unlock(&p->lock);
 }
 

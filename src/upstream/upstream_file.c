@@ -47,7 +47,7 @@ static void read_entries(struct upstream_reader *r, const struct upstream_value 
         upstream_file_read_entry(r, &entry, &all->entry, &all->config);
 }
 
-/* Of the configuration without an upstream of its own. */
+/* Reads the upstreams; what all have in common begins as the configuration, which has no upstream here. */
 static void read_upstreams(struct upstream_reader *r, const struct upstream_value *root,
                            const struct upstream_value *parts)
 {
@@ -111,23 +111,16 @@ static void read_default_list(struct upstream_reader *r, const struct upstream_v
 /* ---- policies */
 
 static void read_kind(struct upstream_reader *r, const struct upstream_value *v,
-                      enum upstream_policy_kind *field)
+                      enum routing_policy *field)
 {
     str word;
 
-    if (!upstream_value_text(r, v, &word))
-        return;
-    for (unsigned i = 0; i < UPSTREAM_POLICIES; i++) {
-        if (str_eq(word, str_from_c(upstream_policy_word((enum upstream_policy_kind)i)))) {
-            *field = (enum upstream_policy_kind)i;
-            return;
-        }
-    }
-    upstream_value_refuse(r, v, "must be affinity, least, round_robin or first");
+    if (upstream_value_text(r, v, &word) && !routing_policy_of(word, field))
+        upstream_value_refuse(r, v, "must be affinity, least, round_robin or first");
 }
 
 static void read_policy_member(struct upstream_reader *r, const struct upstream_value *v,
-                               enum upstream_policy_kind *kind, struct config *config)
+                               enum routing_policy *kind, struct config *config)
 {
     static const char *const names[] = {"policy", "queue_limit", "queue_owner", "queue_timeout"};
     static const enum config_id keys[COUNT_OF(names)] = {
@@ -144,10 +137,10 @@ static void read_policy_member(struct upstream_reader *r, const struct upstream_
         upstream_value_override(r, v, keys[i], config);
 }
 
-/* Its limits are read as keys of the configuration, into a copy. */
+/* The limits of a policy are read as keys of the configuration, into a copy. */
 static struct upstream_policy read_policy(struct upstream_reader *r, const struct upstream_value *v)
 {
-    enum upstream_policy_kind kind = UPSTREAM_POLICY_AFFINITY;
+    enum routing_policy kind = ROUTING_AFFINITY;
     struct upstream_value member = {.in = NULL};
     struct upstream_policy policy;
     struct config limits;

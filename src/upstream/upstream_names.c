@@ -35,14 +35,13 @@ static size_t count_names(const struct upstream_table *t, const struct upstream_
     return n;
 }
 
-/* True when an upstream lets through a name that its list has. */
-static bool lets_through(const struct upstream_entry *e, str name)
+static bool has_glob_for(const struct upstream_entry *e, str name)
 {
-    bool is = e->serves_listed;
+    bool has = false;
 
-    for (size_t k = 0; k < e->n_models && !is; k++)
-        is = e->models[k].is_glob && name_glob_fits(e->models[k].name, name);
-    return is;
+    for (size_t k = 0; k < e->n_models && !has; k++)
+        has = e->models[k].is_glob && name_glob_fits(e->models[k].name, name);
+    return has;
 }
 
 static void add_entry(struct names *names, const struct upstream_entry *e,
@@ -53,7 +52,7 @@ static void add_entry(struct names *names, const struct upstream_entry *e,
             add_name(names, e->models[k].name);
     }
     for (size_t i = 0; listing != NULL && i < listing->n; i++) {
-        if (lets_through(e, listing->names[i]))
+        if (e->serves_listed || has_glob_for(e, listing->names[i]))
             add_name(names, listing->names[i]);
     }
 }
@@ -88,25 +87,14 @@ static void drop_repeated(struct names *names)
     names->n = n;
 }
 
-static bool has_sorted(const struct found *items, size_t n, str name)
+static int by_name_alone(const void *name, const void *found)
 {
-    const struct found key = {.name = name};
-    size_t low = 0;
+    return str_order(*(const str *)name, ((const struct found *)found)->name);
+}
 
-    while (n > 0) {
-        const size_t half = n / 2;
-        const int order = str_order(key.name, items[low + half].name);
-
-        if (order == 0)
-            return true;
-        if (order > 0) {
-            low += half + 1;
-            n -= half + 1;
-        } else {
-            n = half;
-        }
-    }
-    return false;
+static bool has_sorted(const struct names *sorted, size_t n, str name)
+{
+    return n > 0 && bsearch(&name, sorted->items, n, sizeof(*sorted->items), by_name_alone) != NULL;
 }
 
 /* ---- aliases */
@@ -131,16 +119,12 @@ static bool has_latest(const struct names *names, size_t n, str model)
 static bool is_reached(const struct upstream_table *t, const struct names *sorted, size_t n_sorted,
                        str model)
 {
-    bool is = has_sorted(sorted->items, n_sorted, model) || has_latest(sorted, n_sorted, model);
+    bool is = has_sorted(sorted, n_sorted, model) || has_latest(sorted, n_sorted, model);
 
     if (!t->is_from_file || is)
         return is;
-    for (size_t i = 0; i < t->n && !is; i++) {
-        const struct upstream_entry *e = &t->entries[i];
-
-        for (size_t k = 0; k < e->n_models && !is; k++)
-            is = e->models[k].is_glob && name_glob_fits(e->models[k].name, model);
-    }
+    for (size_t i = 0; i < t->n && !is; i++)
+        is = has_glob_for(&t->entries[i], model);
     return is || t->n_defaults > 0;
 }
 
@@ -153,7 +137,7 @@ static void add_aliases(struct names *names, const struct upstream_table *t)
         str model = str_from_c(aliases->items[i]);
         const str name = str_cut(&model, '=');
 
-        if (!str_eq(name, STR("*")) && !has_sorted(names->items, n_sorted, name) &&
+        if (!str_eq(name, STR("*")) && !has_sorted(names, n_sorted, name) &&
             is_reached(t, names, n_sorted, model))
             add_name(names, name);
     }

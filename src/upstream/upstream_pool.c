@@ -71,7 +71,6 @@ static int open_watch(struct upstream_pool *p, struct upstream_live *l,
     const struct upstream_watch_conf conf = {.config = u->config,
                                              .name = l->name,
                                              .base = l->base,
-                                             .authorization = u->authorization,
                                              .client_cert = u->client_cert,
                                              .client_key = u->client_key,
                                              .is_alone = !t->is_from_file};
@@ -146,10 +145,11 @@ static bool is_checked(const struct upstream_table *t, const struct upstream_ent
 static void give_check_up(struct upstream_live *l, struct upstream_check_up *c)
 {
     struct upstream_pool *p = l->pool;
-    const uint64_t now_ms = upstream_pool_now_ms();
     struct upstream_health_news news;
+    uint64_t now_ms;
 
     uv_mutex_lock(&p->lock);
+    now_ms = upstream_pool_now_ms();
     l->check_up = c;
     if (c == NULL && upstream_health_uncheck(&l->health, now_ms, &news)) {
         upstream_pool_news(p, l, &news);
@@ -169,8 +169,14 @@ static void take_checks(const struct upstream_table *t, struct upstream_live *l)
         give_check_up(l, is_wanted ? upstream_check_up_new(l, l->entry, &e) : NULL);
         upstream_check_up_free(former);
     }
+}
+
+static void take_watch(const struct upstream_live *l)
+{
     if (l->watch != NULL && l->entry != NULL)
-        upstream_watch_take_key(l->watch, l->entry->authorization);
+        upstream_watch_begin(l->watch, l->entry->authorization);
+    else if (l->watch != NULL)
+        upstream_watch_rest(l->watch);
 }
 
 static bool needs_affinity(const struct upstream_table *t)
@@ -251,8 +257,10 @@ int upstream_pool_take(struct upstream_pool *p, struct upstream_table *t, struct
     take_table(p, t);
     upstream_pool_pump(p, upstream_pool_now_ms());
     uv_mutex_unlock(&p->lock);
-    for (struct upstream_live *l = p->lives; l != NULL; l = l->next)
+    for (struct upstream_live *l = p->lives; l != NULL; l = l->next) {
         take_checks(t, l);
+        take_watch(l);
+    }
     upstream_table_unref(former);
     return 0;
 }
@@ -306,10 +314,11 @@ void upstream_pool_view(struct upstream_pool *p, const struct upstream_entry *u,
                         struct upstream_view *ret)
 {
     const struct upstream_live *l = u->live;
-    uint64_t since_ms, now_ms = upstream_pool_now_ms();
+    uint64_t since_ms, now_ms;
 
     *ret = (struct upstream_view){.name = u->name, .url = u->base};
     uv_mutex_lock(&p->lock);
+    now_ms = upstream_pool_now_ms();
     ret->state = l->health.state;
     ret->in_flight = l->in_flight;
     ret->limit = upstream_live_limit(l, u);
@@ -380,11 +389,12 @@ static bool change_use(struct upstream_pool *p, str name,
                        bool (*change)(struct upstream_health_record *h, uint64_t now_ms,
                                       struct upstream_health_news *ret_news))
 {
-    const uint64_t now_ms = upstream_pool_now_ms();
     struct upstream_health_news news;
     struct upstream_live *l;
+    uint64_t now_ms;
 
     uv_mutex_lock(&p->lock);
+    now_ms = upstream_pool_now_ms();
     l = find_named(p, name);
     if (l != NULL && change(&l->health, now_ms, &news)) {
         upstream_pool_news(p, l, &news);

@@ -83,8 +83,8 @@ struct upstream_ticket {
     struct loop *loop;        /* of its worker */
     struct loop_message told; /* posted there when a ticket that waited does not any more */
 
-    /* The pool's own, but for granted, choice and what follows lost_bytes of one that is granted, why and waits of
-     * others, and retry_after_s. */
+    /* The pool's own. Others read granted, choice, hint and lost_bytes (which they may clear) of a ticket that is
+     * granted, and retry_after_s. */
     enum upstream_ticket_state state;
     const struct upstream_want *want;
     struct fair_ticket queued;
@@ -107,7 +107,8 @@ struct upstream_ticket {
         lost_bytes; /* the same, if it was sent elsewhere since that one was busy or had failed */
     struct upstream_hint hint;
     int retry_after_s;    /* of a refusal; of a round that was given up: the client's */
-    uint64_t since_ms;    /* it asked first */
+    uint64_t since_ms;    /* its round asked first */
+    uint64_t asked_ms;    /* it asked for the place of this attempt */
     uint64_t begun_ms;    /* it was granted */
     uint64_t until_ms;    /* it does not ask before; 0: a place is all that it waits for */
     uint64_t deadline_ms; /* queue_timeout is over */
@@ -161,7 +162,8 @@ void upstream_pool_view(struct upstream_pool *p, const struct upstream_entry *u,
 size_t upstream_pool_likely(struct upstream_pool *p, const struct upstream_table *t,
                             const struct upstream_route *route);
 
-/* Groups that have waited or waited for, for metrics; calls tell with the lock held. */
+/* Calls tell for each group that was ever asked for, with the number that waits there; with the lock held. For
+ * metrics. */
 void upstream_pool_each_group(struct upstream_pool *p,
                               void (*tell)(void *arg, str group, size_t n_waiting), void *arg);
 

@@ -88,7 +88,7 @@ static unsigned make_slots(struct upstream_live *l)
     return n;
 }
 
-/* That of the session, though it may be busy; else the free one that has rested longest; or NULL. */
+/* The slot of the session, though it may be busy; else the free one that has rested longest; or NULL. */
 static struct upstream_slot *find_slot(struct upstream_slot *slots, unsigned n, uint64_t session)
 {
     struct upstream_slot *oldest = NULL;

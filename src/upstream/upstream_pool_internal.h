@@ -55,7 +55,8 @@ struct upstream_pool {
     struct routing_candidate scratch[UPSTREAM_TABLE_MAX]; /* of the choice at hand */
 };
 
-/* upstream_pool_clock.c: a steady clock. */
+/* upstream_pool_clock.c: a steady clock. Read with the lock held wherever the time is noted or compared: then nothing
+ * that was noted is ahead of now. */
 uint64_t upstream_pool_now_ms(void);
 
 /* ---- with the lock held */
@@ -82,13 +83,13 @@ bool upstream_pool_try(struct upstream_pool *p, struct upstream_ticket *t, uint6
 struct upstream_group *upstream_pool_group(struct upstream_pool *p,
                                            const struct upstream_want *want);
 
-/* It waits, in the queue of its group, or is refused; or for a time alone. */
+/* A ticket begins to wait, in the queue of its group, or is refused; or waits for a time alone. */
 void upstream_pool_enqueue(struct upstream_pool *p, struct upstream_ticket *t, uint64_t now_ms);
 void upstream_pool_wait_until(struct upstream_pool *p, struct upstream_ticket *t,
                               uint64_t until_ms);
 void upstream_pool_refuse(struct upstream_ticket *t, enum upstream_why why);
 
-/* It does not wait any more. */
+/* A ticket does not wait any more. */
 void upstream_pool_unwait(struct upstream_pool *p, struct upstream_ticket *t);
 
 /* Places may have become free: those who wait get them. */

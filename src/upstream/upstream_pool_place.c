@@ -39,7 +39,7 @@ unsigned upstream_live_limit(const struct upstream_live *l, const struct upstrea
 
 static bool takes_turns(const struct upstream_want *want)
 {
-    return want->route->policy->kind == UPSTREAM_POLICY_ROUND_ROBIN;
+    return want->route->policy->kind == ROUTING_ROUND_ROBIN;
 }
 
 static size_t highest_number(const struct upstream_want *want)
@@ -142,7 +142,7 @@ static enum routing_policy policy_of(const struct upstream_ticket *t)
 {
     if (takes_turns(t->want) && !make_turns(t->group, highest_number(t->want)))
         return ROUTING_LEAST;
-    return (enum routing_policy)t->want->route->policy->kind;
+    return t->want->route->policy->kind;
 }
 
 static struct routing_choice choose(struct upstream_pool *p, struct upstream_ticket *t,
@@ -260,7 +260,7 @@ bool upstream_pool_try(struct upstream_pool *p, struct upstream_ticket *t, uint6
 /* The prompt matters where there is a choice, and it decides. */
 static bool asks_affinity(const struct upstream_want *want)
 {
-    return want->route->n > 1 && want->route->policy->kind == UPSTREAM_POLICY_AFFINITY;
+    return want->route->n > 1 && want->route->policy->kind == ROUTING_AFFINITY;
 }
 
 /* Without the lock. Of a round that is asked again it is known. Out of memory, less is known. */
@@ -362,7 +362,7 @@ static void ask_for_place(struct upstream_pool *p, struct upstream_ticket *t, ui
 
 static void count_wait(const struct upstream_ticket *t, unsigned result)
 {
-    const uint64_t waited_ms = upstream_pool_now_ms() - t->since_ms;
+    const uint64_t waited_ms = upstream_pool_now_ms() - t->asked_ms;
     const struct metric_labels labels = {
         {metric_word(METRIC_DOMAIN_GROUP, t->want->route->group), (uint16_t)result}};
 
@@ -407,27 +407,27 @@ static enum upstream_ticket_state tell_state(struct upstream_ticket *t,
     return state;
 }
 
-/* The words of this header and those of the table are the same. */
-_Static_assert((int)ROUTING_AFFINITY == (int)UPSTREAM_POLICY_AFFINITY &&
-                   (int)ROUTING_LEAST == (int)UPSTREAM_POLICY_LEAST &&
-                   (int)ROUTING_ROUND_ROBIN == (int)UPSTREAM_POLICY_ROUND_ROBIN &&
-                   (int)ROUTING_FIRST == (int)UPSTREAM_POLICY_FIRST,
-               "policies have one order");
+/* Choices are told to metrics by their number. */
+#define ROUTING_WORD(symbol, word)                                                                 \
+    _Static_assert((int)ROUTING_BY_##symbol == (int)METRIC_CHOICE_##symbol, "one order");
+#include "affinity/routing_word.def"
 
 enum upstream_ticket_state upstream_pool_admit(struct upstream_pool *p, struct upstream_ticket *t,
                                                const struct upstream_want *want, struct arena *a,
                                                struct err *reterr)
 {
-    const uint64_t now_ms = upstream_pool_now_ms();
     enum upstream_ticket_state state;
+    uint64_t now_ms;
 
     t->want = want;
     t->is_retry = t->retry.n_attempts > 0 || t->retry.loading_ms > 0;
-    if (!t->is_retry)
-        t->since_ms = now_ms;
     look_at_prompt(p, t, a);
     upstream_pool_read_session(p, t);
     uv_mutex_lock(&p->lock);
+    now_ms = upstream_pool_now_ms();
+    t->asked_ms = now_ms;
+    if (!t->is_retry)
+        t->since_ms = now_ms;
     t->group = upstream_pool_group(p, want);
     if (p->shares_affinity)
         t->prompt.salt = 0;
@@ -557,15 +557,16 @@ static void count_plan(const struct upstream_ticket *t, enum upstream_outcome ou
 struct upstream_plan upstream_pool_end(struct upstream_pool *p, struct upstream_ticket *t,
                                        const struct upstream_end *end, struct arena *a)
 {
-    const uint64_t now_ms = upstream_pool_now_ms();
     struct upstream_plan plan = {.next = UPSTREAM_NEXT_GIVE_UP, .denied = UPSTREAM_NOT_DENIED};
     struct upstream_retry_moment moment = {.is_shown = end->is_shown,
                                            .has_client_left = end->has_client_left,
                                            .retry_after_s = end->retry_after_s,
                                            .chance = draw_chance()};
     struct upstream_retry_conf conf;
+    uint64_t now_ms;
 
     uv_mutex_lock(&p->lock);
+    now_ms = upstream_pool_now_ms();
     if (t->state != UPSTREAM_TICKET_GRANTED) {
         uv_mutex_unlock(&p->lock);
         return plan;
@@ -595,16 +596,18 @@ struct upstream_plan upstream_pool_end(struct upstream_pool *p, struct upstream_
 
 void upstream_pool_leave(struct upstream_pool *p, struct upstream_ticket *t)
 {
-    const uint64_t now_ms = upstream_pool_now_ms();
     enum upstream_ticket_state was;
+    uint64_t now_ms;
 
     uv_mutex_lock(&p->lock);
+    now_ms = upstream_pool_now_ms();
     was = t->state;
     if (was == UPSTREAM_TICKET_WAITING)
         upstream_pool_unwait(p, t);
     else if (was == UPSTREAM_TICKET_GRANTED)
         give_back(p, t, UPSTREAM_OUTCOME_CLIENT_GONE, now_ms);
     t->state = UPSTREAM_TICKET_IDLE;
+    t->has_news = false;
     if (was == UPSTREAM_TICKET_GRANTED)
         upstream_pool_pump(p, now_ms);
     uv_mutex_unlock(&p->lock);

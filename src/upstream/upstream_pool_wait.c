@@ -73,7 +73,7 @@ static void begin_waiting(struct upstream_pool *p, struct upstream_ticket *t)
     p->waiting_bytes += t->want->body_bytes;
 }
 
-/* It waits no more, in whatever state it is now. */
+/* A ticket waits no more, in whatever state it is now. */
 static void end_waiting(struct upstream_pool *p, struct upstream_ticket *t)
 {
     *t->link = t->next;
@@ -128,7 +128,7 @@ void upstream_pool_unwait(struct upstream_pool *p, struct upstream_ticket *t)
     end_waiting(p, t);
 }
 
-/* Its wait is over: its worker hears of that. */
+/* The wait of a ticket is over: its worker hears of that. */
 static void end_wait(struct upstream_pool *p, struct upstream_ticket *t)
 {
     upstream_pool_unwait(p, t);
@@ -165,7 +165,7 @@ static bool serve(void *arg, const struct fair_ticket *queued)
     return no.is_refused;
 }
 
-/* One of the group. */
+/* Serves one ticket of the group; false when none could be. */
 static bool serve_group(struct upstream_group *g, struct pump *pump)
 {
     struct fair_ticket *queued = g->queue.n == 0 ? NULL : fair_queue_next(&g->queue, serve, pump);
@@ -226,6 +226,7 @@ static void end_time(struct upstream_pool *p, struct upstream_ticket *t, uint64_
 
     end_waiting(p, t);
     t->until_ms = 0;
+    t->asked_ms = now_ms;
     t->state = UPSTREAM_TICKET_IDLE;
     if (!upstream_pool_try(p, t, now_ms, &no)) {
         t->until_ms = no.until_ms;
@@ -289,10 +290,10 @@ void upstream_pool_on_time(void *arg)
 {
     enum { LEAST_MS = 2 };
     struct upstream_pool *p = arg;
-    const uint64_t now_ms = upstream_pool_now_ms();
-    uint64_t next_ms = UINT64_MAX;
+    uint64_t now_ms, next_ms = UINT64_MAX;
 
     uv_mutex_lock(&p->lock);
+    now_ms = upstream_pool_now_ms();
     advance_lives(p, now_ms, &next_ms);
     upstream_pool_pump(p, now_ms);
     look_at_waiting(p, now_ms, &next_ms);

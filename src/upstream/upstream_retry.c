@@ -4,6 +4,14 @@
  * ask again, the client, what was shown, attempts, the budget, waits. */
 #include "upstream/upstream_retry.h"
 
+#include "config/config.h"
+
+/* retry_on is a set of numbers of either. */
+#define RETRY_WORD(symbol, word, help)                                                             \
+    _Static_assert((int)CONFIG_RETRY_##symbol == (int)METRIC_RETRY_##symbol, "one order");
+#include "config/retry_word.def"
+#undef RETRY_WORD
+
 /* Retries running may be 20 % of the rounds running, and three in any case. What has reached nobody is no more work
  * for anybody when it goes elsewhere, and is not counted: an upstream that is gone fails nobody's request. */
 enum { LEAST_BUDGET = 3, ROUNDS_PER_RETRY = 5 };

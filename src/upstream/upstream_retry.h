@@ -42,7 +42,8 @@ struct upstream_retry {
 struct upstream_retry_moment {
     bool is_shown;        /* a delta, an item or an error of the round was written for the client */
     bool has_client_left; /* nobody waits for the round any more */
-    bool has_other; /* there is a candidate that may be used now and that the round has not asked */
+    bool
+        has_other; /* a candidate that the round has not asked may be waited for: up, half_open or ejected */
     int retry_after_s; /* of the answer; 0: none */
     size_t
         n_retrying;  /* attempts of the whole gateway under way that are not their round's first */

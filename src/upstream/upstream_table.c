@@ -110,20 +110,9 @@ void upstream_table_unref(struct upstream_table *t)
 
 /* ---- what all tables have */
 
-const char *upstream_policy_word(enum upstream_policy_kind kind)
-{
-    static const char *const words[] = {
-#define POLICY(symbol, word, help) [UPSTREAM_POLICY_##symbol] = (word),
-#include "upstream/upstream_policy.def"
-#undef POLICY
-    };
-
-    return words[kind];
-}
-
 struct upstream_policy upstream_policy_of(const struct config *c)
 {
-    return (struct upstream_policy){.kind = UPSTREAM_POLICY_AFFINITY,
+    return (struct upstream_policy){.kind = ROUTING_AFFINITY,
                                     .queue_limit = c->queue_limit,
                                     .queue_owner = c->queue_owner,
                                     .queue_timeout_ms = c->queue_timeout_ms};

@@ -13,6 +13,7 @@
 #ifndef ANTIPHON_UPSTREAM_UPSTREAM_TABLE_H
 #define ANTIPHON_UPSTREAM_UPSTREAM_TABLE_H
 
+#include "affinity/routing.h"
 #include "base/err.h"
 #include "config/config.h"
 
@@ -25,13 +26,6 @@ enum {
 };
 
 enum upstream_health { UPSTREAM_HEALTH_AUTO, UPSTREAM_HEALTH_OFF, UPSTREAM_HEALTH_PATH };
-
-enum upstream_policy_kind {
-#define POLICY(symbol, word, help) UPSTREAM_POLICY_##symbol,
-#include "upstream/upstream_policy.def"
-#undef POLICY
-    UPSTREAM_POLICIES,
-};
 
 /* A name under which an upstream serves a model, or a glob of such names. */
 struct upstream_model_rule {
@@ -80,7 +74,7 @@ struct upstream_entry {
 struct upstream_policy {
     str name; /* a name or glob of models; STR_NONE: of all others */
     bool is_glob;
-    enum upstream_policy_kind kind;
+    enum routing_policy kind;
     unsigned queue_limit, queue_owner;
     uint64_t queue_timeout_ms;
 };
@@ -116,9 +110,6 @@ struct upstream_table *upstream_table_load(const struct upstream_table_source *s
 /* Any thread. NULL is fine. The last reference wipes the keys. */
 struct upstream_table *upstream_table_ref(struct upstream_table *t);
 void upstream_table_unref(struct upstream_table *t);
-
-/* "affinity" ... */
-const char *upstream_policy_word(enum upstream_policy_kind kind);
 
 /* Before others have the table. */
 void upstream_table_set_live(struct upstream_table *t, size_t entry, struct upstream_live *live);

@@ -1,6 +1,7 @@
 /* upstream_watch.c -- one lock, held for moments; probes on the main thread's loop. */
 #include <stdlib.h>
 
+#include "base/secrets.h"
 #include "ev/log.h"
 #include "http/http_client.h"
 #include "metrics/metrics.h"
@@ -32,7 +33,8 @@ static void start_again(void *arg)
     enum { AGAIN_EVERY_MS = 2000 };
     struct upstream_watch *w = arg;
 
-    loop_timer_start(w->again, AGAIN_EVERY_MS);
+    if (!w->is_resting)
+        loop_timer_start(w->again, AGAIN_EVERY_MS);
 }
 
 /* An upstream that is there when it is asked first is no news. The URL holds no user: the configuration
@@ -289,7 +291,7 @@ static void use_next_key(struct upstream_watch *w)
     w->next_key = (struct buf){.limit = 0};
     w->has_next_key = false;
     w->conf.authorization = w->key.len == 0 || buf_failed(&w->key) ? STR_NONE : buf_str(&w->key);
-    buf_fini(&former);
+    secret_buf_fini(&former);
 }
 
 static void start_probe(void *arg)
@@ -475,12 +477,36 @@ static bool is_needed(const struct config *c)
 
 /* ---- open and close */
 
-void upstream_watch_take_key(struct upstream_watch *w, str authorization)
+static void take_key(struct upstream_watch *w, str authorization)
 {
-    buf_reset(&w->next_key);
+    secret_buf_fini(&w->next_key);
+    w->next_key = (struct buf){.limit = 0};
     if (!str_is_none(authorization))
         buf_append(&w->next_key, authorization);
     w->has_next_key = true;
+}
+
+void upstream_watch_begin(struct upstream_watch *w, str authorization)
+{
+    take_key(w, authorization);
+    if (w->has_begun)
+        return;
+    w->has_begun = true;
+    if (w->refresh != NULL)
+        loop_timer_start(w->refresh, w->refresh_ms);
+    uv_mutex_lock(&w->lock);
+    if (upstream_watch_may_probe(w))
+        upstream_watch_begin_probing(w);
+    uv_mutex_unlock(&w->lock);
+}
+
+void upstream_watch_rest(struct upstream_watch *w)
+{
+    w->is_resting = true;
+    if (w->again != NULL)
+        loop_timer_stop(w->again);
+    if (w->refresh != NULL)
+        loop_timer_stop(w->refresh);
 }
 
 /* False when one of them could not be made. */
@@ -492,8 +518,6 @@ static bool open_timers(struct upstream_watch *w, const struct config *config)
         w->again = loop_timer_new(w->loop, ask_again, w);
     if (refreshes)
         w->refresh = loop_timer_new(w->loop, refresh_list, w);
-    if (w->refresh != NULL)
-        loop_timer_start(w->refresh, w->refresh_ms);
     return (!is_needed(config) || w->again != NULL) && (!refreshes || w->refresh != NULL);
 }
 
@@ -513,7 +537,6 @@ struct upstream_watch *upstream_watch_new(struct loop *loop, const struct upstre
     w->due = (struct loop_message){.fn = start_probe, .arg = w};
     w->down = (struct loop_message){.fn = start_again, .arg = w};
     w->conf = upstream_watch_probe_conf(config, conf->base, STR_NONE);
-    upstream_watch_take_key(w, conf->authorization);
     w->name_among_several = conf->is_alone ? STR_NONE : conf->name;
     w->name = metric_word(METRIC_DOMAIN_UPSTREAM, conf->name);
     is_told = !upstream_watch_is_worth_asking(&w->conf);
@@ -535,8 +558,6 @@ struct upstream_watch *upstream_watch_new(struct loop *loop, const struct upstre
         w->facts = upstream_facts_with(NULL, &w->conf.known); /* its models are not waited for */
     if (w->facts != NULL && is_by_url)
         log_facts(w, w->facts);
-    if (w->asks)
-        upstream_watch_begin_probing(w);
     return w;
 }
 
@@ -550,8 +571,8 @@ void upstream_watch_free(struct upstream_watch *w)
     loop_timer_free(w->refresh);
     http_client_free(w->client);
     upstream_facts_unref(w->facts);
-    buf_fini(&w->key);
-    buf_fini(&w->next_key);
+    secret_buf_fini(&w->key);
+    secret_buf_fini(&w->next_key);
     uv_mutex_destroy(&w->lock);
     free(w);
 }

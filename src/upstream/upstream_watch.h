@@ -27,21 +27,25 @@ struct upstream_watch;
 struct upstream_watch_conf {
     const struct config *config;          /* what holds for the upstream; of no use afterwards */
     str name, base;                       /* as in upstream_table.h; they outlive the watch */
-    str authorization;                    /* the same; copied */
+    str authorization;                    /* the same; for upstream_watch_look() */
     const char *client_cert, *client_key; /* the same; NULL: none */
     bool is_alone; /* the only upstream: nobody else tells when it is gone and when it is back, and
                     * its list of models is not kept */
 };
 
-/* On the loop's thread, the main one. Asks at once. NULL with *reterr filled. */
+/* On the loop's thread, the main one. Asks nothing before upstream_watch_begin(). NULL with *reterr filled. */
 struct upstream_watch *upstream_watch_new(struct loop *loop, const struct upstream_watch_conf *conf,
                                           struct err *reterr);
 
-/* When the loop has stopped. NULL is fine. */
+/* Before upstream_watch_begin(), or when the loop has stopped. NULL is fine. */
 void upstream_watch_free(struct upstream_watch *w);
 
-/* It is asked with this key from now on, which is copied; on the loop's thread. */
-void upstream_watch_take_key(struct upstream_watch *w, str authorization);
+/* Asks the upstream at once, the first time, and by itself whenever what is known is old; with this key from now
+ * on, which is copied. On the loop's thread. */
+void upstream_watch_begin(struct upstream_watch *w, str authorization);
+
+/* No table has the upstream any more: it is asked only for turns that still go there. On the loop's thread. */
+void upstream_watch_rest(struct upstream_watch *w);
 
 /* As http_client_is_resolving(). */
 bool upstream_watch_is_resolving(const struct upstream_watch *w);

@@ -24,9 +24,11 @@ struct upstream_watch {
     struct upstream_probe_conf conf; /* of probes; its key is ... */
     struct buf key, next_key;        /* ... here, or none; both of the loop's thread */
     bool has_next_key;
-    bool asks;                    /* there is something to be asked */
-    uint16_t name;                /* as a label of metrics */
-    atomic_int state;             /* enum upstream_state */
+    bool has_begun,
+        is_resting;   /* upstream_watch_begin(), upstream_watch_rest(); of the loop's thread */
+    bool asks;        /* there is something to be asked */
+    uint16_t name;    /* as a label of metrics */
+    atomic_int state; /* enum upstream_state */
     str name_among_several;       /* for the log; STR_NONE: it is the only upstream */
     struct upstream_probe *probe; /* of the loop's thread; or NULL */
     uint64_t refresh_ms;          /* how long what is known is believed; 0: always */

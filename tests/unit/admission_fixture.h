@@ -74,7 +74,7 @@ static inline void stage_places(size_t n)
         .is_from_file = n > 1,
         .config = &stage.load.config,
         .other_policy = {.name = STR_NONE,
-                         .kind = UPSTREAM_POLICY_FIRST,
+                         .kind = ROUTING_FIRST,
                          .queue_limit = 1,
                          .queue_owner = 1,
                          .queue_timeout_ms = 20000},

@@ -92,7 +92,7 @@ static void what_is_not_said_has_its_usual_value(void **state)
     assert_str_c(a->provider, "openai_compatible");
     assert_null(a->client_cert);
     assert_int_equal(t.table->n_defaults, 0);
-    assert_int_equal(t.table->other_policy.kind, UPSTREAM_POLICY_AFFINITY);
+    assert_int_equal(t.table->other_policy.kind, ROUTING_AFFINITY);
     assert_int_equal(t.table->other_policy.queue_limit, 100);
     tabled_end(&t);
 }

@@ -123,7 +123,7 @@ static struct buf route(struct tabled *t, const char *name, size_t *only)
     buf_c(&out, " ");
     buf_append(&out, r.group);
     buf_c(&out, " ");
-    buf_c(&out, upstream_policy_word(r.policy->kind));
+    buf_append(&out, routing_policy_text(r.policy->kind));
     buf_c(&out, ":");
     for (size_t i = 0; i < r.n; i++) {
         const struct upstream_candidate *c = &r.candidates[i];

@@ -153,10 +153,15 @@ void upstream_watch_free(struct upstream_watch *w)
     free(w);
 }
 
-void upstream_watch_take_key(struct upstream_watch *w, str authorization)
+void upstream_watch_begin(struct upstream_watch *w, str authorization)
 {
     (void)w;
     (void)authorization;
+}
+
+void upstream_watch_rest(struct upstream_watch *w)
+{
+    (void)w;
 }
 
 bool upstream_watch_is_resolving(const struct upstream_watch *w)

@@ -1,4 +1,4 @@
-/* upstream_file_table.c -- upstream_member.def, upstream_policy.def and retry_word.def: what the file of upstreams
+/* upstream_file_table.c -- upstream_member.def, routing_policy.def and retry_word.def: what the file of upstreams
  * can say. */
 #include <string.h>
 
@@ -76,9 +76,8 @@ static const struct word {
     const char *word, *help;
 } policies[] =
     {
-#define POLICY(symbol, word, help) {word, help},
-#include "upstream/upstream_policy.def"
-#undef POLICY
+#define ROUTING_POLICY(symbol, word, help) {word, help},
+#include "affinity/routing_policy.def"
 },
   retries[] = {
 #define RETRY_WORD(symbol, word, help) {word, help},
