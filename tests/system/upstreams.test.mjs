@@ -9,6 +9,7 @@ import { Captures, checkError, checkStream } from '../lib/check.mjs';
 import { ask, get, open } from '../lib/client.mjs';
 import { folder } from '../lib/folder.mjs';
 import { IN_ORDER, said, sayer, startGroup, turnOf } from '../lib/group.mjs';
+import { patience } from '../lib/patience.mjs';
 import { FAULTS } from '../lib/upstream_faults.mjs';
 import { heldAfterFirst, pause, several, startRigs, talk, until } from '../lib/upstreams.mjs';
 
@@ -125,6 +126,48 @@ test('a key that may not use a name is told that it does not exist', async (t) =
     for (const model of ['secret', 'nothing'])
         assert.equal(checkError(await group.ask('Hi', { model, headers }), 404, 'model_not_found', 'model').message, `The model '${model}' does not exist.`);
     assert.deepEqual((await get(group.daemon, '/v1/models', { headers })).json.data.map(({ id }) => id), ['m']);
+});
+
+test('a model that a key may not use is refused by its path as well', async (t) => {
+    const rigs = await startRigs(t, { a: {} });
+    const keys = folder(t, 'keys');
+    writeFileSync(keys, `alice ${createHash('sha256').update('sk-of-alice-0001').digest('hex')} models=m*\n`, { mode: 0o600 });
+    const group = await startGroup(t, rigs, { upstreams: { a: { models: ['m', 'secret'] } }, settings: { api_keys_file: keys } });
+    const headers = { authorization: 'Bearer sk-of-alice-0001' };
+    assert.equal((await get(group.daemon, '/v1/models/m', { headers })).status, 200);
+    checkError(await get(group.daemon, '/v1/models/secret', { headers }), 404, 'model_not_found', 'model');
+    await group.counted('antiphon_rejected_total', { reason: 'model' }, 1);
+});
+
+for (const path of ['/v1/responses', '/v1/chat/completions']) {
+    test(`${path}: limits come before candidates, so that names cannot be tried for nothing`, async (t) => {
+        const group = await startGroup(t, await startRigs(t, { a: {} }), { settings: { limit_rpm: 2 } });
+        const tried = await several(4, () => group.ask('Hi', { path, model: 'nothing', messages: [{ role: 'user', content: 'Hi' }] }));
+        assert.deepEqual(tried.map(({ status }) => status), [404, 404, 429, 429]);
+    });
+}
+
+test('who is silent when asked what it lists holds up no request for what another lists', async (t) => {
+    const rigs = await startRigs(t, { a: { models: ['listed'] }, b: {} });
+    rigs.b.health = 'silent';
+    const group = await startGroup(t, rigs, { defaults: { upstream_probe_timeout: '60s' }, upstreams: { b: { models: 'auto' }, a: { models: 'auto' } } });
+    await until(() => group.upstreams(), ({ a }) => a.models.length > 0, 30_000);
+    const got = await Promise.race([group.ask('Hi', { model: 'listed' }), pause(patience(20_000))]);
+    assert.equal(got?.status, 200, 'it does not wait for the list of b');
+});
+
+test('a relay whose retry finds no place is told what its first attempt was', async (t) => {
+    const rigs = await startRigs(t, { a: {}, b: { limit: 1 } });
+    const group = await startGroup(t, rigs, { upstreams: { a: {}, b: { max_concurrency: 1 } }, policies: IN_ORDER, settings: { eject_after: 0, queue_limit: 0 } });
+    let release;
+    rigs.b.usually(talk({ until: new Promise((done) => (release = done)) }));
+    rigs.a.behave(FAULTS.badGateway());
+    const held = group.open('held', { stream: true });
+    await rigs.b.round();
+    const got = await group.ask('Hi', { path: '/v1/chat/completions', messages: [{ role: 'user', content: 'Hi' }] });
+    assert.equal(got.status, 502, got.text);
+    release();
+    assert.equal((await held.done).status, 200);
 });
 
 /* ---- policies */

@@ -50,6 +50,39 @@ describe('the file is read again', { concurrency: false }, () => {
         return lines.at(-1)[1];
     }
 
+    test('who is not in the file any more is asked nothing, however often lists are fetched', async (t) => {
+        const rigs = await startRigs(t, { a: {}, b: {} });
+        const group = await startGroup(t, rigs, { settings: { models_refresh: '1s' } });
+        const listed = (rig) => rig.checks.filter((path) => path === '/v1/models').length;
+        await until(() => listed(rigs.b), (n) => n > 1, 30_000);
+        group.change({ upstreams: { a: {} } });
+        assert.equal(await byAdmin(group), 'ok');
+        const moreOf = async (n) => {
+            const before = listed(rigs.a);
+            await until(() => listed(rigs.a), (now) => now >= before + n, 30_000);
+        };
+        await moreOf(1); /* what was under way has ended */
+        const asked = rigs.b.checks.length;
+        await moreOf(3);
+        assert.equal(rigs.b.checks.length, asked);
+    });
+
+    test('a key_file that comes with a reload is read again as well', async (t) => {
+        const rigs = await startRigs(t, { a: {} });
+        const group = await startGroup(t, rigs, { upstreams: { a: {} } });
+        const file = folder(t, 'key');
+        writeFileSync(file, 'key-one', { mode: 0o600 });
+        group.change({ upstreams: { a: { key_file: file } } });
+        assert.equal(await byAdmin(group), 'ok');
+        await group.ask('Hi');
+        assert.equal(rigs.a.rounds.at(-1).headers.authorization, 'Bearer key-one');
+        writeFileSync(file, 'key-two', { mode: 0o600 });
+        await until(async () => {
+            await group.ask('Hi');
+            return rigs.a.rounds.at(-1).headers.authorization;
+        }, (key) => key === 'Bearer key-two', 30_000);
+    });
+
     for (const [how, reload] of [['SIGHUP', bySignal], ['POST /admin/reload', byAdmin]]) {
         test(`${how}: one comes, one goes, and no stream notices`, async (t) => {
             const rigs = await startRigs(t, { a: {}, b: {}, c: {} });
