@@ -1,7 +1,7 @@
 /* utc.c -- a calendar without a time zone. */
 #include "base/utc.h"
 
-#include <time.h>
+#include <stdio.h>
 
 enum { DAY_S = 86400, HOUR_S = 3600, MINUTE_S = 60 };
 
@@ -108,11 +108,22 @@ bool utc_read(str text, int64_t *ret_unix_s)
 
 void utc_write(int64_t unix_s, struct buf *out)
 {
-    time_t t = (time_t)unix_s;
-    struct tm parts;
-    char text[32] = "?";
+    enum { LAST_YEAR = 9999 };
+    const int64_t clock_s = unix_s % DAY_S;
+    int64_t day = unix_s / DAY_S;
+    unsigned year = 1970, month = 1;
+    char text[32];
 
-    if (gmtime_r(&t, &parts) != NULL)
-        (void)strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &parts);
+    if (unix_s < 0 || day >= days_before(LAST_YEAR + 1, 1)) {
+        buf_char(out, '?');
+        return;
+    }
+    for (; day >= (is_leap(year) ? 366 : 365); year++)
+        day -= is_leap(year) ? 366 : 365;
+    for (; day >= days_of(year, month); month++)
+        day -= days_of(year, month);
+    (void)snprintf(text, sizeof(text), "%04u-%02u-%02u %02d:%02d:%02d UTC", year, month,
+                   (unsigned)day + 1, (int)(clock_s / HOUR_S), (int)(clock_s / MINUTE_S % 60),
+                   (int)(clock_s % MINUTE_S));
     buf_c(out, text);
 }

@@ -85,8 +85,18 @@ static void moments_are_in_utc(void **state)
     (void)state;
     utc_write(1795538353, &out);
     buf_c(&out, ", ");
+    utc_write(951827696, &out);
+    buf_c(&out, ", ");
+    utc_write(253402300799, &out);
+    buf_c(&out, ", ");
+    utc_write(0, &out);
+    assert_string_equal(buf_cstr(&out), "2026-11-24 16:39:13 UTC, 2000-02-29 12:34:56 UTC, "
+                                        "9999-12-31 23:59:59 UTC, 1970-01-01 00:00:00 UTC");
+    buf_reset(&out);
+    utc_write(253402300800, &out);
     utc_write(INT64_MAX, &out);
-    assert_string_equal(buf_cstr(&out), "2026-11-24 16:39:13 UTC, ?");
+    utc_write(-1, &out);
+    assert_string_equal(buf_cstr(&out), "???");
     buf_fini(&out);
 }
 
