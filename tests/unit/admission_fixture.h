@@ -164,13 +164,14 @@ static inline void reach_rewrite(void)
 }
 
 /* An upstream that is busy is to be asked again. */
+/* For a second, as for every model that is being loaded; a backoff may be drawn as none. */
 static inline void reach_retry(void)
 {
     stage_places(1);
     places.entries[0].retry_attempts = 2;
     (void)stage_begin(UNKEPT);
-    upstream_begins(502);
-    upstream_says("{}");
+    upstream_begins(503);
+    upstream_says("{\"error\":{\"message\":\"Loading model\"}}");
     upstream_ends(NULL);
 }
 
