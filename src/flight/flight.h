@@ -71,7 +71,7 @@ struct flight_ops {
     void (*fini)(void *arg);    /* what the owner's part of it holds */
 };
 
-/* Who may serve it, and its place there; flight_admission.c's own. */
+/* Who may serve it (flight_route.c's own), and its place there (flight_admission.c's). */
 struct flight_admission {
     struct upstream_table *table;   /* that its route is of, which may not be the newest any more */
     struct upstream_route route;    /* of its model, if has_route */

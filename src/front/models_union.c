@@ -268,14 +268,12 @@ static int write_union(void *arg, struct err *reterr)
 static void answer_union(void *arg, const struct err *failure)
 {
     struct relay *relay = arg;
-    struct flight_admission *a = &relay->flight.admission;
 
     if (!flight_has_client(&relay->flight))
         return;
     if (failure == NULL) {
         relay_respond(relay, buf_str(&relay->body));
-    } else if (failure->code == ERR_MODEL_NOT_FOUND && !a->wants_new_lists) {
-        flight_want_new_lists(&relay->flight);
+    } else if (failure->code == ERR_MODEL_NOT_FOUND && flight_want_new_lists(&relay->flight)) {
         models_union_go_on(relay);
     } else {
         relay_fail(relay, failure);

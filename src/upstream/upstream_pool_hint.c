@@ -30,7 +30,7 @@ uint64_t upstream_pool_session(const struct upstream_pool *p, const struct upstr
 static bool wants_hint(const struct upstream_want *want)
 {
     for (size_t i = 0; i < want->route->n; i++) {
-        const struct config *c = want->table->entries[want->route->candidates[i].entry].config;
+        const struct config *c = upstream_want_entry(want, i)->config;
 
         if (c->session_header || c->slot_pinning)
             return true;
@@ -117,8 +117,7 @@ static void take_slot(struct upstream_hint *h, struct upstream_live *l, uint64_t
 void upstream_pool_take_hint(struct upstream_pool *p, struct upstream_ticket *t,
                              struct upstream_live *l, uint64_t now_ms)
 {
-    const struct upstream_entry *u =
-        &t->want->table->entries[t->want->route->candidates[t->granted].entry];
+    const struct upstream_entry *u = upstream_want_entry(t->want, t->granted);
 
     t->hint.name = 0;
     t->hint.slot = -1;

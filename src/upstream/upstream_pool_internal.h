@@ -1,7 +1,8 @@
 /* upstream_pool_internal.h -- the pool, for the files that it is made of:
  *
  *     upstream_pool.c         which upstreams there are, from table to table; what is shown of them
- *     upstream_pool_place.c   places at them: asked for, granted, given back
+ *     upstream_pool_ticket.c  what is asked of it: tickets that come, look, end, leave
+ *     upstream_pool_place.c   a place: who may have it, granted, given back
  *     upstream_pool_wait.c    who waits, for a place or for a time
  *     upstream_pool_hint.c    what servers are told of sessions
  *     upstream_pool_clock.c   what time it is
@@ -59,6 +60,28 @@ struct upstream_pool {
  * that was noted is ahead of now. */
 uint64_t upstream_pool_now_ms(void);
 
+/* ---- of a ticket */
+
+static inline const struct upstream_entry *upstream_want_entry(const struct upstream_want *want,
+                                                               size_t candidate)
+{
+    return &want->table->entries[want->route->candidates[candidate].entry];
+}
+
+static inline struct upstream_live *upstream_want_live(const struct upstream_want *want,
+                                                       size_t candidate)
+{
+    return upstream_want_entry(want, candidate)->live;
+}
+
+static inline bool upstream_ticket_has_tried(const struct upstream_ticket *t, size_t candidate)
+{
+    return t->tried != NULL && t->tried[candidate] != 0;
+}
+
+/* For backoff and ejections, which must not come at the same time. */
+uint32_t upstream_pool_chance(void);
+
 /* ---- with the lock held */
 
 struct upstream_health_conf upstream_pool_health_conf(const struct upstream_pool *p,
@@ -79,6 +102,10 @@ struct upstream_no_place {
 };
 bool upstream_pool_try(struct upstream_pool *p, struct upstream_ticket *t, uint64_t now_ms,
                        struct upstream_no_place *ret);
+
+/* The attempt of a ticket has ended as that; its place is free. */
+void upstream_pool_give_back(struct upstream_pool *p, struct upstream_ticket *t,
+                             enum upstream_outcome outcome, uint64_t now_ms);
 
 struct upstream_group *upstream_pool_group(struct upstream_pool *p,
                                            const struct upstream_want *want);

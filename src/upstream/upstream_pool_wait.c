@@ -15,7 +15,7 @@ static unsigned sum_of_limits(const struct upstream_want *want)
     unsigned sum = 0;
 
     for (size_t i = 0; i < want->route->n; i++) {
-        const struct upstream_entry *u = &want->table->entries[want->route->candidates[i].entry];
+        const struct upstream_entry *u = upstream_want_entry(want, i);
 
         sum += upstream_live_limit(u->live, u);
     }
