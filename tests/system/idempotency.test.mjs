@@ -651,7 +651,8 @@ for (const isInTime of [true, false]) {
             open();
             assert.equal(checkStream((await joined.done).text).response.status, 'completed');
         } else {
-            await assert.rejects(joined.done);
+            const got = await joined.done.catch(() => null); /* it is told, if there is time for that */
+            assert.ok(got === null || checkStream(got.text).response.status === 'failed');
         }
         await ended;
         assert.match(daemon.log, new RegExp(`turn id=resp_\\w+ .*status=${isInTime ? 'completed' : 'failed'}`));
