@@ -1,4 +1,5 @@
-/* keyed_hash.c -- XXH3 from its header, so that no library is linked. */
+/* keyed_hash.c -- XXH3 from its header, so that no library is linked. Of two hashes, which are even and under a key
+ * already, the bits are mixed as splitmix64 does. */
 #include "affinity/keyed_hash.h"
 
 #define XXH_INLINE_ALL
@@ -11,5 +12,9 @@ uint64_t keyed_hash(uint64_t key, str bytes)
 
 uint64_t keyed_hash_pair(uint64_t first, uint64_t second)
 {
-    return XXH3_64bits_withSeed(&second, sizeof(second), first);
+    uint64_t x = first + 0x9E3779B97F4A7C15u * second;
+
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+    return x ^ (x >> 31);
 }

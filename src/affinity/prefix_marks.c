@@ -6,7 +6,7 @@
 #include "affinity/prefix_marks.h"
 
 #include "affinity/keyed_hash.h"
-#include "json/json_read.h"
+#include "json/json_walk.h"
 
 enum {
     FIRST_CAPACITY = 8,                /* most requests are short, and lists grow by themselves */
@@ -79,47 +79,39 @@ static void add_piece(struct reading *r, str piece)
 
 static bool is_neutral(str name)
 {
-    static const str names[] = {
-#define PROMPT_NEUTRAL(name) STR_INIT(name),
+    return false
+#define PROMPT_NEUTRAL(text)                                                                       \
+    || (name.len == sizeof(text) - 1 && memcmp(name.p, text, sizeof(text) - 1) == 0)
 #include "affinity/prompt_neutral.def"
-    };
-
-    return str_is_one_of(name, LIST_OF(names));
+        ;
 }
 
-/* The name dies when its value is read, so the hash of it comes first. */
-static void read_front(struct reading *r, struct jr *j, str name)
+static void read_front(struct reading *r, str name, str raw)
 {
-    uint64_t key = keyed_hash(r->key, name);
-    size_t name_bytes = name.len;
-    str raw = jr_raw(j);
-
-    r->front += keyed_hash(key, raw);
-    r->front_bytes += name_bytes + raw.len;
+    r->front += keyed_hash(keyed_hash(r->key, name), raw);
+    r->front_bytes += name.len + raw.len;
 }
 
 /* Of several lists the last counts. */
-static void read_messages(struct reading *r, struct jr *j)
+static void read_messages(struct reading *r, struct json_walk *w)
 {
     r->has_messages = true;
     begin_rest(r);
-    (void)jr_enter(j, JR_ARRAY);
-    while (jr_next_element(j))
-        add_piece(r, jr_raw(j));
+    (void)json_walk_enter(w, JR_ARRAY);
+    while (json_walk_element(w))
+        add_piece(r, json_walk_value(w));
 }
 
-static void read_member(struct reading *r, struct jr *j, str name)
+static void read_member(struct reading *r, struct json_walk *w, str name)
 {
-    enum jr_type type = jr_peek(j);
-
-    if (type == JR_ARRAY && str_eq(name, STR("messages")))
-        read_messages(r, j);
-    else if (type == JR_STRING && str_eq(name, STR("prompt")))
-        r->prompt = jr_string(j);
+    if (str_eq(name, STR("messages")) && json_walk_peek(w) == JR_ARRAY)
+        read_messages(r, w);
+    else if (str_eq(name, STR("prompt")) && json_walk_peek(w) == JR_STRING)
+        r->prompt = json_walk_string(w);
     else if (is_neutral(name))
-        jr_skip(j);
+        (void)json_walk_value(w);
     else
-        read_front(r, j, name);
+        read_front(r, name, json_walk_value(w));
 }
 
 static void add_prompt(struct reading *r, str prompt)
@@ -194,18 +186,14 @@ static void finish_marks(struct reading *r, struct prefix_marks *ret)
 bool prefix_marks_read(str body, uint64_t key, struct arena *a, struct prefix_marks *ret)
 {
     struct reading r = {.key = key, .a = a};
-    struct jr j;
+    struct json_walk w = json_walk_of(body);
     str name;
 
     *ret = (struct prefix_marks){.n = 0};
-    jr_init(&j, body);
-    if (jr_peek(&j) != JR_OBJECT)
+    if (!json_walk_enter(&w, JR_OBJECT))
         return true;
-    (void)jr_enter(&j, JR_OBJECT);
-    while (jr_next_member(&j, &name))
-        read_member(&r, &j, name);
-    if (!jr_end(&j))
-        return true;
+    while (json_walk_member(&w, &name))
+        read_member(&r, &w, name);
     add_rest(&r, body);
     if (!r.has_failed)
         finish_marks(&r, ret);

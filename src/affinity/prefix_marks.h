@@ -11,7 +11,7 @@
  *     marks  h0 = model, tools   h1 = h0, A   h2 = h1, B   h3 = h2, C
  *
  * What does not change the prompt is no part of it (prompt_neutral.def). The order of other members
- * does not matter, nor does white space between messages. The body of /v1/completions has its
+ * does not matter, nor does white space between messages; names count as they are written. The body of /v1/completions has its
  * boundaries behind each `<|end|>` of its `prompt`, and at the end. A body with neither has two marks:
  * h0, and the end of the whole body, every byte of which counts.
  *
@@ -39,7 +39,8 @@ struct prefix_marks {
 };
 
 /* Reads the marks of a complete body under a key that is the same for all bodies that are compared.
- * A body that is no JSON object has none. False when out of memory; there are none then either. */
+ * The body has been found to be valid JSON, and is not checked again; what is no object has no marks.
+ * False when out of memory; there are none then either. */
 bool prefix_marks_read(str body, uint64_t key, struct arena *a, struct prefix_marks *ret);
 
 /* The mark of a body that has one more message, as JSON, behind all that these marks are of; of a

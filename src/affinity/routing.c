@@ -79,7 +79,7 @@ static struct field make_field(struct routing_candidate *candidates, size_t n)
     return f;
 }
 
-static bool is_in_field(const struct field *f, size_t i)
+static inline bool is_in_field(const struct field *f, size_t i)
 {
     return is_eligible(&f->c[i]) && f->c[i].tier == f->tier;
 }

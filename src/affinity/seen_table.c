@@ -42,7 +42,7 @@ void seen_table_fini(struct seen_table *t)
 
 static uint32_t *bucket_of(const struct seen_table *t, uint64_t hash)
 {
-    return &t->buckets[hash & (n_buckets(t->capacity) - 1)];
+    return &t->buckets[hash & t->bucket_mask];
 }
 
 static void enter_bucket(struct seen_table *t, uint32_t i)
@@ -87,6 +87,7 @@ static bool grow_table(struct seen_table *t)
     t->entries = entries;
     t->capacity = capacity;
     t->buckets = (uint32_t *)(void *)(entries + capacity + 1);
+    t->bucket_mask = n_buckets(capacity) - 1;
     for (uint32_t i = entries[0].newer; i != 0; i = entries[i].newer)
         enter_bucket(t, i);
     return true;

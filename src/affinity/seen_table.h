@@ -34,6 +34,7 @@ struct seen_table {
     uint32_t free;           /* the first entry that is free again; 0: none */
     struct seen *entries;    /* [0] is the head of the ring; the buckets stand behind them */
     uint32_t *buckets;
+    size_t bucket_mask; /* their number is a power of two: less one */
 };
 
 /* Empties the table and frees its memory. */

@@ -34,7 +34,6 @@ static void look_at_prompt(const struct upstream_pool *p, struct upstream_ticket
         .session = str_is_none(want->session_next)
                        ? t->session
                        : upstream_pool_session(p, want, want->session_next),
-        .salt = affinity_salt(p->key, want->owner),
         .marks = marks.marks,
         .n_marks = marks.n,
     };
@@ -181,8 +180,7 @@ enum upstream_ticket_state upstream_pool_admit(struct upstream_pool *p, struct u
     if (!t->is_retry)
         t->since_ms = now_ms;
     t->group = upstream_pool_group(p, want);
-    if (p->shares_affinity)
-        t->prompt.salt = 0;
+    t->prompt.salt = p->shares_affinity ? 0 : affinity_salt(p->key, want->owner);
     if (t->group != NULL)
         ask_for_place(p, t, now_ms);
     state = t->group == NULL ? UPSTREAM_TICKET_IDLE : t->state;
