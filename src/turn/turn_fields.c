@@ -2,7 +2,7 @@
  *
  * What a request may have beside the Responses API is read before a place at an upstream is asked for, and which one
  * that is at decides what is written. So every field is kept that one of the candidates takes, and each is sent what
- * it takes itself. */
+ * it takes itself. Most requests have no such field, and then nobody is asked. */
 #include "flight/flight_admission.h"
 #include "turn/turn_summary.h"
 #include "upstream/upstream_watch.h"
@@ -27,14 +27,26 @@ static const struct extra_fields_options *find_others(struct turn *t, size_t n)
     return t->other_fields;
 }
 
+static bool is_for_candidate(void *arg, str name)
+{
+    struct turn *t = arg;
+    const size_t n = flight_n_candidates(&t->flight);
+    const struct extra_fields_options *others = find_others(t, n);
+
+    for (size_t i = 0; others != NULL && i < n; i++) {
+        if (extra_fields_are_taken(&others[i], name))
+            return true;
+    }
+    return false;
+}
+
 void turn_join_fields(struct turn *t, struct extra_fields_options *extra)
 {
-    const size_t n = flight_n_candidates(&t->flight);
-
-    if (n < 2)
+    t->is_read_for_many = flight_n_candidates(&t->flight) > 1;
+    if (!t->is_read_for_many)
         return;
-    extra->others = find_others(t, n);
-    extra->n_others = extra->others == NULL ? 0 : n;
+    extra->is_for_others = is_for_candidate;
+    extra->others = t;
 }
 
 /* A summary may be asked of an upstream that is none of the candidates. */
@@ -42,12 +54,12 @@ static bool is_read_for_others(const struct turn *t)
 {
     const struct turn_summary_call *s = t->compaction.summary;
 
-    return t->other_fields != NULL || (s != NULL && s->has_route);
+    return t->is_read_for_many || (s != NULL && s->has_route);
 }
 
 const struct extra_fields_options *turn_taken_fields(struct turn *t)
 {
-    if (!is_read_for_others(t))
+    if (t->request.extra.first == NULL || !is_read_for_others(t))
         return NULL;
     t->taken_fields = upstream_request_options(t->flight.upstream->config, t->facts).extra;
     return &t->taken_fields;

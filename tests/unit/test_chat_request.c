@@ -36,14 +36,19 @@ static void vendor_fields_pass_through(void **state)
     json_decref(chat);
 }
 
+static bool is_grammar(void *arg, str name)
+{
+    (void)arg;
+    return str_eq(name, STR("grammar"));
+}
+
 /* What is written for one of two upstreams that know other fields. */
 static json_t *chat_for(const struct extra_fields_options *taken, bool switches_thinking)
 {
-    static const char *const a[] = {"top_k", "chat_template_kwargs"}, *const b[] = {"grammar"};
-    const struct extra_fields_options both[] = {{.pass = {a, COUNT_OF(a)}}, {.pass = {b, 1}}};
+    static const char *const names[] = {"top_k", "chat_template_kwargs"};
     const struct responses_request_options options = {
         .default_model = STR_NONE,
-        .extra = {.pass = both[0].pass, .others = both, .n_others = COUNT_OF(both)}};
+        .extra = {.pass = {names, COUNT_OF(names)}, .is_for_others = is_grammar}};
     const struct chat_request_options chat = {.taken_fields = taken,
                                               .thinking_switch = switches_thinking};
     struct fixture f;

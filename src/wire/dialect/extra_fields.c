@@ -52,11 +52,8 @@ bool extra_fields_are_taken(const struct extra_fields_options *o, str name)
 
 static bool is_for_anybody(const struct extra_fields_options *o, str name)
 {
-    bool is = extra_fields_are_taken(o, name);
-
-    for (size_t i = 0; !is && i < o->n_others; i++)
-        is = extra_fields_are_taken(&o->others[i], name);
-    return is;
+    return extra_fields_are_taken(o, name) ||
+           (o->is_for_others != NULL && o->is_for_others(o->others, name));
 }
 
 static struct extra_field *append_field(struct extra_field **first, struct extra_field **last,

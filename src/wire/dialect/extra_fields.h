@@ -25,9 +25,10 @@ struct extra_fields_options {
      * the list of CONTRACT 1.1. */
     struct name_list pass, known;
     bool names_left_out; /* what becomes of left_out */
-    /* A field is for an upstream as well if one of these takes it: of others that may get the request. */
-    const struct extra_fields_options *others;
-    size_t n_others;
+    /* Does another upstream that may get the request take a field of this name, plain? Called with the arg
+     * below, for the fields that this one does not take; NULL: there is no other. */
+    bool (*is_for_others)(void *arg, str name);
+    void *others;
 };
 
 /* A field for the upstream. */
