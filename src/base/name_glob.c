@@ -30,6 +30,8 @@ bool name_glob_fits(str glob, str name)
         return str_eq(glob, name);
     if (!str_starts_with(name, str_from(glob.p, star)))
         return false;
+    if (star + 1 == glob.len)
+        return true; /* as most globs are */
     name = str_skip(name, star);
     glob = str_skip(glob, star + 1);
     while (name_is_glob(glob)) {

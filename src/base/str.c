@@ -15,12 +15,12 @@ int str_order(str a, str b)
     return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
 }
 
-bool str_eq_nocase(str a, str b)
+bool str_same_letters(const char *a, const char *b, size_t n)
 {
-    if (a.len != b.len)
-        return false;
-    for (size_t i = 0; i < a.len; i++) {
-        if (str_lower_char(a.p[i]) != str_lower_char(b.p[i]))
+    if (n == 0 || memcmp(a, b, n) == 0)
+        return true; /* as they mostly are */
+    for (size_t i = 0; i < n; i++) {
+        if (str_lower_char(a[i]) != str_lower_char(b[i]))
             return false;
     }
     return true;

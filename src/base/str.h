@@ -94,7 +94,12 @@ static inline char str_lower_char(char c)
 void str_lower(char *p, size_t n);
 
 /* Equal when ASCII letters are compared without case (header names, URL schemes). */
-bool str_eq_nocase(str a, str b);
+bool str_same_letters(const char *a, const char *b, size_t n); /* of n bytes each */
+
+static inline bool str_eq_nocase(str a, str b)
+{
+    return a.len == b.len && str_same_letters(a.p, b.p, a.len);
+}
 
 bool str_starts_with_nocase(str s, str prefix);
 bool str_ends_with_nocase(str s, str suffix);

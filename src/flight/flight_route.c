@@ -137,12 +137,18 @@ bool flight_want_new_lists(struct flight *f)
  * waited for by names that nobody is known to have. */
 static bool find_known(struct flight *f, str model)
 {
-    const struct upstream_lists lists = {has_listed, f->admission.table};
+    struct upstream_table *t = f->admission.table;
+    struct upstream_route_memo *memo = &f->worker->last_route;
+    const struct upstream_lists lists = {has_listed, t};
     struct upstream_route *route = &f->admission.route;
     struct err e;
 
-    return upstream_table_route(f->admission.table, model, &lists, &f->arena, route, &e) == 0 &&
-           route->match != UPSTREAM_MATCH_DEFAULT;
+    if (upstream_route_memo_find(memo, t, model, &f->arena, route))
+        return true;
+    if (upstream_table_route(t, model, &lists, &f->arena, route, &e) == -1)
+        return false;
+    upstream_route_memo_note(memo, t, model, route);
+    return route->match != UPSTREAM_MATCH_DEFAULT;
 }
 
 /* Looks the name up in the lists; and when nobody has it, once more in new ones. Names in the file are there at

@@ -267,6 +267,7 @@ void worker_free(struct worker *w)
     if (w->loop != NULL)
         loop_free(w->loop);
     buf_fini(&w->out);
+    upstream_route_memo_clear(&w->last_route);
     key_table_unref(w->table);
     key_table_unref(atomic_load(&w->given_table));
     free(w);
@@ -287,6 +288,7 @@ static void take_keys(void *arg)
 
     if (given == NULL)
         return; /* taken, when the message before this one came */
+    upstream_route_memo_clear(&w->last_route);
     key_table_unref(w->table);
     w->table = given;
     w->keys = key_table_keys(w->table);

@@ -11,6 +11,7 @@
 #include "ev/loop.h"
 #include "http/http_client.h"
 #include "http/http_server.h"
+#include "upstream/upstream_route_memo.h"
 
 struct admin;
 struct answer_memory;
@@ -73,6 +74,7 @@ struct worker {
     const struct origin_policy *origins;   /* whose pages may ask; outlives the worker */
     const struct trusted_proxies *trusted; /* the same */
     struct upstream_table *upstreams;      /* lives as long as flights that have begun with it */
+    struct upstream_route_memo last_route; /* of that table */
     struct upstream_pool
         *pool; /* shared by all workers, outlives them; NULL: nobody counts, as in tests */
     struct reach *reaches;            /* what it has of each of them */

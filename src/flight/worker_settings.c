@@ -97,6 +97,7 @@ static void take_settings(void *arg)
     s->worker->config = &given->config;
     s->worker->origins = &given->origins;
     s->worker->trusted = &given->trusted;
+    upstream_route_memo_clear(&s->worker->last_route);
     s->worker->upstreams = given->upstreams;
     worker_apply_config(s->worker);
 }

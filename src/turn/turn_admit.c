@@ -67,6 +67,14 @@ void turn_open_window(struct turn *t)
     loop_timer_start(t->flight.timer, t->flight.worker->config->early_error_window_ms);
 }
 
+/* May the next request name this response, or another round of it be asked? Whoever sends all of it again is known by
+ * its prompt. */
+static bool may_go_on(const struct turn *t)
+{
+    return t->request.store || t->request.tools.first != NULL ||
+           peer_keeps_contexts(t->flight.peer);
+}
+
 /* What the request goes on with has one of these names: the client's own word, a conversation, the response
  * before. A response that has none of them is known by its own id to what goes on with it. */
 static void name_session(struct turn *t, struct flight_round *round)
@@ -80,7 +88,8 @@ static void name_session(struct turn *t, struct flight_round *round)
         round->session = t->conversation_id;
     } else {
         round->session = str_is_none(t->previous_id) ? STR("") : t->previous_id;
-        round->session_next = id_str(&t->response.id);
+        if (may_go_on(t))
+            round->session_next = id_str(&t->response.id);
     }
 }
 

@@ -4,6 +4,7 @@
  * and what they gave join the conversation, and the model is asked again (CONTRACT 1.5). */
 #include "flight/builtin_tools.h"
 #include "flight/flight_admission.h"
+#include "json/json_text.h"
 #include "turn/turn_metrics.h"
 #include "turn/turn_spans.h"
 #include "turn/turn_stages.h"
@@ -213,11 +214,12 @@ static bool has_said(const struct turn *t)
 void turn_plan_chat(struct turn *t)
 {
     const int64_t spent_tokens = t->chat.spent_tokens;
+    const str sent = flight_sent_model(&t->flight);
 
     t->chat = upstream_chat_options(t->flight.upstream->config, t->facts, &t->request, &t->profile,
                                     &t->flight.arena);
-    if (!str_is_none(flight_sent_model(&t->flight)))
-        t->chat.model = flight_sent_model(&t->flight);
+    if (!str_is_none(sent))
+        t->chat.model = json_text_eq(t->request.model, sent) ? STR_NONE : sent;
     t->chat.taken_fields = turn_taken_fields(t);
     t->chat.reasoning_source = turn_reasoning(t);
     t->chat.repairs = &t->history_repairs;

@@ -155,6 +155,7 @@ static struct upstream_policy read_policy(struct upstream_reader *r, const struc
     policy = upstream_policy_of(&limits);
     policy.name = v->name;
     policy.is_glob = name_is_glob(v->name);
+    policy.literals = name_glob_literals(v->name);
     policy.kind = kind;
     config_fini(&limits);
     return policy;

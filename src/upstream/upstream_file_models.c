@@ -41,6 +41,7 @@ static void read_name(struct upstream_reader *r, const struct upstream_value *v,
     if (!upstream_value_text(r, v, &model.name))
         return;
     model.is_glob = name_is_glob(model.name);
+    model.literals = name_glob_literals(model.name);
     if (!str_eq(model.name, listed))
         add_model(r, v, m, &model);
     else if (m->entry->serves_listed)
@@ -86,6 +87,7 @@ static void read_object(struct upstream_reader *r, const struct upstream_value *
     if (str_is_none(model.name))
         return;
     model.is_glob = name_is_glob(model.name);
+    model.literals = name_glob_literals(model.name);
     if (model.is_glob && !str_is_none(model.model))
         upstream_value_refuse(r, v,
                               "a name with * stands for many models, which cannot all be %s; "

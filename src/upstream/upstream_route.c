@@ -63,7 +63,7 @@ static const struct upstream_model_rule *best_glob(const struct upstream_entry *
         const struct upstream_model_rule *m = &e->models[k];
 
         if (m->is_glob && name_glob_fits(m->name, name) &&
-            (best == NULL || name_glob_literals(m->name) > name_glob_literals(best->name)))
+            (best == NULL || m->literals > best->literals))
             best = m;
     }
     return best;
@@ -76,13 +76,12 @@ static bool gather_globs(struct gathering *g, const struct upstream_lists *lists
     (void)lists;
     for (size_t i = 0; i < g->table->n; i++) {
         const struct upstream_model_rule *m = best_glob(&g->table->entries[i], g->name);
-        const size_t literals = m == NULL ? 0 : name_glob_literals(m->name);
 
-        if (m == NULL || (g->n > 0 && literals < most))
+        if (m == NULL || (g->n > 0 && m->literals < most))
             continue;
-        if (literals > most)
+        if (m->literals > most)
             g->n = 0;
-        most = literals;
+        most = m->literals;
         add_model(g, i, m);
     }
     return g->n > 0;
@@ -136,7 +135,7 @@ static const struct upstream_policy *policy_of(const struct upstream_table *t, s
         if (!p->is_glob && str_eq(p->name, name))
             return p;
         if (p->is_glob && name_glob_fits(p->name, name) &&
-            (best == NULL || name_glob_literals(p->name) > name_glob_literals(best->name)))
+            (best == NULL || p->literals > best->literals))
             best = p;
     }
     return best == NULL ? &t->other_policy : best;

@@ -32,6 +32,7 @@ struct upstream_model_rule {
     str name;        /* as clients say it */
     str model;       /* as the upstream knows it; STR_NONE: by the same name */
     bool is_glob;    /* * in the name stands for anything */
+    size_t literals; /* bytes of the name but stars: how much it says */
     unsigned tier;   /* its own, else that of the upstream */
     unsigned weight; /* the same */
 };
@@ -74,6 +75,7 @@ struct upstream_entry {
 struct upstream_policy {
     str name; /* a name or glob of models; STR_NONE: of all others */
     bool is_glob;
+    size_t literals; /* as of a rule */
     enum routing_policy kind;
     unsigned queue_limit, queue_owner;
     uint64_t queue_timeout_ms;

@@ -2,6 +2,7 @@
 #include "unit/upstream_table_fixture.h"
 
 #include "lib/failing_malloc.h"
+#include "upstream/upstream_route_memo.h"
 
 /* ---- the single upstream */
 
@@ -104,10 +105,34 @@ static bool lists(void *arg, size_t entry, str name)
            (str_eq(name, STR("listed")) || str_eq(name, STR("both")));
 }
 
-/* "match group policy: entry=model/tier/weight ...", or the error. */
-static struct buf route(struct tabled *t, const char *name, size_t *only)
+/* "match group policy: entry=model/tier/weight ..." */
+static void describe_route(const struct tabled *t, const struct upstream_route *r, struct buf *out)
 {
     static const char *const matches[] = {"name", "glob", "listed", "default"};
+
+    buf_c(out, matches[r->match]);
+    buf_c(out, " ");
+    buf_append(out, r->group);
+    buf_c(out, " ");
+    buf_append(out, routing_policy_text(r->policy->kind));
+    buf_c(out, ":");
+    for (size_t i = 0; i < r->n; i++) {
+        const struct upstream_candidate *c = &r->candidates[i];
+
+        buf_c(out, " ");
+        buf_append(out, t->table->entries[c->entry].name);
+        buf_c(out, "=");
+        buf_append(out, c->model);
+        buf_c(out, "/");
+        buf_uint(out, c->tier);
+        buf_c(out, "/");
+        buf_uint(out, c->weight);
+    }
+}
+
+/* As describe_route(), or the error. */
+static struct buf route(struct tabled *t, const char *name, size_t *only)
+{
     const struct upstream_lists l = {lists, only};
     struct upstream_route r;
     struct buf out = {0};
@@ -117,25 +142,8 @@ static struct buf route(struct tabled *t, const char *name, size_t *only)
         assert_int_equal(e.code, ERR_MODEL_NOT_FOUND);
         assert_string_equal(e.param, "model");
         buf_c(&out, e.msg);
-        return out;
-    }
-    buf_c(&out, matches[r.match]);
-    buf_c(&out, " ");
-    buf_append(&out, r.group);
-    buf_c(&out, " ");
-    buf_append(&out, routing_policy_text(r.policy->kind));
-    buf_c(&out, ":");
-    for (size_t i = 0; i < r.n; i++) {
-        const struct upstream_candidate *c = &r.candidates[i];
-
-        buf_c(&out, " ");
-        buf_append(&out, t->table->entries[c->entry].name);
-        buf_c(&out, "=");
-        buf_append(&out, c->model);
-        buf_c(&out, "/");
-        buf_uint(&out, c->tier);
-        buf_c(&out, "/");
-        buf_uint(&out, c->weight);
+    } else {
+        describe_route(t, &r, &out);
     }
     return out;
 }
@@ -211,6 +219,76 @@ static void a_name_that_nobody_has_does_not_exist(void **state)
     check_route(&t, "nothing", "The model 'nothing' does not exist.");
     check_route(&t, "old", "The model 'gone' does not exist.");
     assert_int_equal(upstream_table_route(t.table, STR("listed"), NULL, &t.memory, &r, &e), -1);
+    tabled_end(&t);
+}
+
+/* What is kept when the name and the route's arena are gone. */
+static void note_route(struct upstream_route_memo *m, const struct tabled *t, const char *name)
+{
+    const struct upstream_lists l = {lists, NULL};
+    char *copy = exact_copy(str_from_c(name));
+    const str requested = str_from(copy, strlen(name));
+    struct arena memory = {0};
+    struct upstream_route r;
+    struct err e;
+
+    assert_int_equal(upstream_table_route(t->table, requested, &l, &memory, &r, &e), 0);
+    upstream_route_memo_note(m, t->table, requested, &r);
+    arena_fini(&memory);
+    free(copy);
+}
+
+static void a_route_that_is_kept_is_that_of_the_table(void **state)
+{
+    static const char *const names[] = {"m", "n", "gpt-oss-20b", "gpt-4", "listed", "", "fast"};
+    struct tabled t = {.config = {.args = {"--model-alias", "fast=m"}}, .file = file};
+    struct upstream_route_memo m = {.table = NULL};
+    struct upstream_route r;
+
+    (void)state;
+    tabled_fine(&t);
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        char *copy = exact_copy(str_from_c(names[i]));
+        const str requested = str_from(copy, strlen(names[i]));
+        struct buf expected = route(&t, names[i], NULL), got = {0};
+
+        assert_false(upstream_route_memo_find(&m, t.table, requested, &t.memory, &r));
+        note_route(&m, &t, names[i]);
+        assert_true(upstream_route_memo_find(&m, t.table, requested, &t.memory, &r));
+        assert_false(upstream_route_memo_find(&m, NULL, requested, &t.memory, &r));
+        describe_route(&t, &r, &got);
+        assert_str_eq(buf_str(&got), buf_str(&expected));
+        for (size_t k = 0; k < r.n; k++) /* no view of what is kept */
+            assert_true(r.candidates[k].model.p == copy ||
+                        r.candidates[k].model.p != m.requested.p);
+        buf_fini(&expected);
+        buf_fini(&got);
+        free(copy);
+    }
+    upstream_route_memo_clear(&m);
+    assert_false(upstream_route_memo_find(&m, t.table, STR("fast"), &t.memory, &r));
+    tabled_end(&t);
+}
+
+static void what_a_list_decides_is_not_kept_nor_a_very_long_name(void **state)
+{
+    struct tabled t = {.file = two};
+    struct upstream_route_memo m = {.table = NULL};
+    struct upstream_route r;
+    char name[300];
+
+    (void)state;
+    tabled_fine(&t);
+    note_route(&m, &t, "listed");
+    assert_false(upstream_route_memo_find(&m, t.table, STR("listed"), &t.memory, &r));
+    tabled_end(&t);
+    t = (struct tabled){.file = file};
+    tabled_fine(&t);
+    memset(name, 'a', sizeof(name));
+    name[sizeof(name) - 1] = '\0';
+    note_route(&m, &t, name);
+    assert_false(upstream_route_memo_find(&m, t.table, str_from_c(name), &t.memory, &r));
+    upstream_route_memo_clear(&m);
     tabled_end(&t);
 }
 
@@ -309,6 +387,7 @@ static void any_allocation_may_fail(void **state)
         struct config_problems problems = {.n_kept = 0};
         struct upstream_route r;
         struct upstream_table *table;
+        struct upstream_route_memo m = {.table = NULL};
         struct arena a = {0};
         const str *names;
         size_t n_names;
@@ -317,7 +396,10 @@ static void any_allocation_may_fail(void **state)
         failing_malloc_begin(n, FAILS_ONCE);
         table = upstream_table_load(&source, &problems);
         if (table != NULL) {
-            (void)upstream_table_route(table, STR("m"), NULL, &a, &r, &e);
+            if (upstream_table_route(table, STR("m"), NULL, &a, &r, &e) == 0)
+                upstream_route_memo_note(&m, table, STR("m"), &r);
+            (void)upstream_route_memo_find(&m, table, STR("m"), &a, &r);
+            upstream_route_memo_clear(&m);
             (void)upstream_table_names(table, NULL, &a, &names, &n_names);
         }
         has_failed = failing_malloc_end();
@@ -341,6 +423,8 @@ int main(void)
         cmocka_unit_test(of_globs_those_with_the_longest_literal_part_count),
         cmocka_unit_test(then_come_those_that_list_the_name_and_then_default),
         cmocka_unit_test(a_name_that_nobody_has_does_not_exist),
+        cmocka_unit_test(a_route_that_is_kept_is_that_of_the_table),
+        cmocka_unit_test(what_a_list_decides_is_not_kept_nor_a_very_long_name),
         cmocka_unit_test(aliases_are_looked_up_first),
         cmocka_unit_test(the_single_upstream_serves_every_name),
         cmocka_unit_test(names_stand_in_the_order_of_the_file_and_then_of_lists),
