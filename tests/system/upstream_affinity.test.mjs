@@ -78,7 +78,7 @@ test('four servers with a quarter of the cache each hit as one with all of it', 
 test('two servers with four slots each hit as one with eight', { timeout: patience(300_000) }, async (t) => {
     const SLOTS = 4;
     const { group, ...seen } = await compare(t, 2, (part, model) => ({ kind: 'llama.cpp', models: [model], slots: SLOTS * part, limit: SLOTS * part, cache: new SlotCache({ slots: SLOTS * part }) }),
-        (name) => conversations({ name, n: 6, turns: 20, ways: Object.keys(WAYS).filter((way) => way !== 'keyed'), common: 200, own: 1200, length: 560 }), { max_concurrency: 'slots' });
+        (name) => conversations({ name, n: 7, turns: 20, ways: Object.keys(WAYS).filter((way) => way !== 'keyed'), common: 200, own: 1200, length: 560 }), { max_concurrency: 'slots' });
     checkComparison(seen);
     await group.rest();
 });
