@@ -33,6 +33,7 @@ struct relay {
     str plain, asked_model;    /* of the request: its body without a coding, and the model in it */
     const struct err *retried; /* what the last attempt has failed with; or NULL */
     int held_status;
+    size_t n_unreached;   /* upstreams that the answer could not be read from */
     bool is_judged;       /* the held answer, before any of it is passed on */
     bool awaits_list;     /* of models */
     bool awaits_upstream; /* what it is, before it is asked for its models */

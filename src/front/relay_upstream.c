@@ -5,19 +5,33 @@
  *                   lists of models are waited for   ^       |
  *                                                    +-------+  another attempt
  *
- * What asks no model, as GET /v1/models does, goes to the first upstream. */
+ * What is not posted, as GET /v1/files, makes no model work: it goes to the first upstream without waiting for a
+ * place, and what only reads to the next when that cannot be reached. What is posted without the name of a model goes
+ * to the first as well, and has a place there. */
 #include "flight/flight_admission.h"
 #include "flight/request_body.h"
 #include "front/relay_internal.h"
 #include "front/relay_model.h"
+#include "upstream/upstream_outcome.h"
 #include "upstream/upstream_table.h"
 #include "wire/request/request_model.h"
 
-static bool asks_model(const struct relay *relay)
+static bool needs_place(const struct relay *relay)
 {
-    const struct http_request *r = relay->flight.http;
+    return str_eq(relay->flight.http->method, STR("POST"));
+}
 
-    return str_eq(r->method, STR("POST")) && relay_operation(r->path) != NULL;
+/* Asked twice, it costs no more than tokens. What else is posted may be done twice. */
+static bool may_be_repeated(const struct relay *relay)
+{
+    return needs_place(relay) && relay_operation(relay->flight.http->path) != NULL;
+}
+
+static bool only_reads(const struct relay *relay)
+{
+    const str method = relay->flight.http->method;
+
+    return str_eq(method, STR("GET")) || str_eq(method, STR("HEAD"));
 }
 
 /* ---- what was held of an answer */
@@ -118,7 +132,7 @@ static void on_looked(void *arg, const struct err *failure)
         return;
     if (relay_limits_admit(&relay->limits, &relay->flight, &e) == -1) {
         relay_fail(relay, &e);
-    } else if (!asks_model(relay)) {
+    } else if (!needs_place(relay)) {
         relay_begin_call(relay);
     } else {
         relay->awaits_list = true;
@@ -132,7 +146,7 @@ void relay_route(struct relay *relay)
 
     relay->plain = STR("");
     relay->asked_model = STR_NONE;
-    if ((asks_model(relay) && f->worker->upstreams->is_from_file) || relay_limits_need_body(f))
+    if ((needs_place(relay) && f->worker->upstreams->is_from_file) || relay_limits_need_body(f))
         flight_work(f, request_body_weight(f->http), look_at_body, on_looked);
     else
         on_looked(relay, NULL);
@@ -143,7 +157,7 @@ void relay_route(struct relay *relay)
 bool relay_upstream_holds(struct relay *relay, int status, const struct http_header *headers,
                           size_t n_headers)
 {
-    if (!asks_model(relay) || !flight_could_retry(&relay->flight, status) ||
+    if (!may_be_repeated(relay) || !flight_could_retry(&relay->flight, status) ||
         !relay_hold_head(relay, headers, n_headers, NULL))
         return false;
     relay->held_status = status;
@@ -161,15 +175,33 @@ bool relay_upstream_keeps(struct relay *relay, str bytes)
     return false;
 }
 
+/* The next upstream of the file is asked when this one could not be reached; false: it is not. */
+static bool ask_next(struct relay *relay, const struct err *failure)
+{
+    struct flight *f = &relay->flight;
+    const struct upstream_table *t = f->worker->upstreams;
+    const enum upstream_outcome outcome = upstream_outcome_of(&f->answer, failure);
+
+    if (!only_reads(relay) || upstream_outcome_row(outcome)->retry != METRIC_RETRY_CONNECT ||
+        ++relay->n_unreached >= t->n || !flight_take_upstream(f, &t->entries[relay->n_unreached]))
+        return false;
+    relay_begin_call(relay);
+    return true;
+}
+
 bool relay_upstream_ends(struct relay *relay, const struct err *failure)
 {
     struct flight *f = &relay->flight;
     const bool is_shown = relay->has_begun || (relay->status != 0 && !relay->is_judged);
 
-    if (!asks_model(relay))
-        return false;
     if (failure != NULL)
         upstream_answer_failed(&f->answer, NULL);
+    if (!needs_place(relay))
+        return failure != NULL && ask_next(relay, failure);
+    if (!may_be_repeated(relay)) {
+        flight_end_attempt(f, failure);
+        return false;
+    }
     if (failure == NULL && upstream_answer_is_good(&f->answer)) {
         flight_end_attempt(f, NULL);
     } else if (flight_may_retry(f, failure, is_shown)) {

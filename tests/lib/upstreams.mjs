@@ -21,7 +21,7 @@ import { patience } from './patience.mjs';
 import { HANG, chunk, completionChunk, completionUsage, frames, json, startUpstream, stream, usageChunk, words } from './upstream.mjs';
 import { FAULTS } from './upstream_faults.mjs';
 
-const ASKS_MODEL = /^\/v1\/(chat\/completions|completions|embeddings)$/;
+const ASKS_MODEL = /^\/v1\/(chat\/completions|completions|embeddings|rerank|audio\/transcriptions)$/;
 const GRACE_MS = 100; /* in which the news of a connection that was closed arrives */
 const UNREAD = new NoCache(); /* what is refused leaves no trace */
 

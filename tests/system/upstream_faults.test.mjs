@@ -6,13 +6,13 @@
 import assert from 'node:assert/strict';
 import test, { describe } from 'node:test';
 import { Captures, checkError } from '../lib/check.mjs';
-import { ask, open } from '../lib/client.mjs';
+import { ask, get, open } from '../lib/client.mjs';
 import { startDaemon } from '../lib/daemon.mjs';
 import { flags, said, sayer, startGroup, startOne, startTwo, turnOf } from '../lib/group.mjs';
 import { patience } from '../lib/patience.mjs';
 import { CLOSE, frames, startUpstream, stream, usageChunk } from '../lib/upstream.mjs';
 import { FAULTS } from '../lib/upstream_faults.mjs';
-import { startRigs, talk, until } from '../lib/upstreams.mjs';
+import { heldAfterFirst, startRigs, talk, until } from '../lib/upstreams.mjs';
 
 const captures = new Captures();
 
@@ -315,6 +315,47 @@ describe('what is passed on', { concurrency: 4 }, () => {
             assert.equal((await ask(group.daemon, { model: 'm', ...body }, { path })).status, 200);
         });
     }
+
+    test('what is posted elsewhere goes to who has its model, and is not tried again', async (t) => {
+        const { group, a, b } = await startTwo(t, { args: ['--relay', 'all'], upstreams: { a: { models: ['m'] }, b: { models: ['ranker'] } } });
+        const rerank = (model) => ask(group.daemon, { model, query: 'q', documents: [] }, { path: '/v1/rerank' });
+        assert.equal((await rerank('ranker')).status, 200);
+        b.behave(FAULTS.busy(), 1);
+        assert.equal((await rerank('ranker')).status, 503);
+        checkError(await rerank('nobody'), 404, 'model_not_found', 'model');
+        assert.deepEqual([a.rounds.length, b.rounds.length], [0, 2]);
+    });
+
+    test('what is posted without a model has a place at the first', async (t) => {
+        const { group, a, b } = await startTwo(t, { args: ['--relay', 'all'], upstreams: { a: { max_concurrency: 1 }, b: {} } }, { a: { limit: 1 }, b: {} });
+        const post = () => open(group.daemon, '--x\r\n', { path: '/v1/audio/transcriptions', headers: { 'content-type': 'multipart/form-data; boundary=x' } });
+        let release;
+        a.usually(heldAfterFirst(new Promise((done) => (release = done))));
+        const first = post();
+        await until(() => a.running.size, (n) => n === 1);
+        const second = post();
+        await group.counted('queue', {}, 1);
+        assert.deepEqual([(await group.upstreams()).a.in_flight, a.rounds.length, b.rounds.length], [1, 1, 0]);
+        assert.equal((await get(group.daemon, '/v1/files/x')).status, 404, 'what only reads does not wait');
+        release();
+        assert.deepEqual([(await first.done).status, (await second.done).status, a.rounds.length], [200, 200, 2]);
+    });
+
+    test('what only reads is asked of the next one when the first cannot be reached', async (t) => {
+        const { group, a, b } = await startTwo(t, { args: ['--relay', 'all'] });
+        const seen = (rig) => rig.checks.filter((path) => path.startsWith('/v1/files/')).length;
+        const call = (method) => open(group.daemon, undefined, { method, path: '/v1/files/x' }).done;
+        assert.equal((await call('GET')).status, 404);
+        assert.deepEqual([seen(a), seen(b)], [1, 0], 'an answer is an answer');
+        await a.kill();
+        assert.equal((await call('GET')).status, 404);
+        assert.equal((await call('HEAD')).status, 404);
+        assert.equal(seen(b), 2);
+        checkError(await call('DELETE'), 502, 'upstream_unavailable');
+        await b.kill();
+        checkError(await call('GET'), 502, 'upstream_unavailable');
+        assert.equal(seen(b), 2);
+    });
 
     test('until a byte of the body was passed on', async (t) => {
         const { group, a, b } = await startTwo(t);
