@@ -158,6 +158,16 @@ size_t flight_cache_lost(const struct flight *f)
     return f->admission.cache_lost_bytes;
 }
 
+bool flight_wants_answer(const struct flight *f)
+{
+    return f->worker->pool != NULL && f->admission.ticket.marks.n > 0;
+}
+
+void flight_note_answer(struct flight *f, str message)
+{
+    upstream_pool_note_answer(f->worker->pool, &f->admission.ticket, message);
+}
+
 bool flight_could_retry(const struct flight *f, int status)
 {
     const bool may_load = status == 503 && f->upstream->config->loading_wait_ms > 0;

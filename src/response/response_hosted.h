@@ -107,4 +107,11 @@ void response_begin_last_round(struct response *r);
 int response_replay(struct response *r, const struct input_options *o, struct item_list *items,
                     struct arena *a, struct err *reterr);
 
+/* Bytes of what the last round has said, when it has called nothing; else 0. */
+size_t response_answer_bytes(const struct response *r);
+
+/* The same items as response_replay(), which may be read again. */
+int response_read_answer(const struct response *r, const struct input_options *o,
+                         struct item_list *items, struct arena *a, struct err *reterr);
+
 #endif

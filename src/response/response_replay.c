@@ -103,22 +103,54 @@ static int begin_message(struct item_list *items, struct arena *a, struct err *r
 }
 
 /* A summary that the gateway sends is the model's own reasoning. */
-int response_replay(struct response *r, const struct input_options *o, struct item_list *items,
-                    struct arena *a, struct err *reterr)
+int response_read_answer(const struct response *r, const struct input_options *o,
+                         struct item_list *items, struct arena *a, struct err *reterr)
 {
     struct input_options own = *o;
 
-    if (*r->replayed == NULL)
-        return 0; /* it has been compacted */
     own.reasoning_from_summary = true;
     own.seal = NULL; /* the text is there */
-    end_round(*r->replayed);
     if (begin_message(items, a, reterr) == -1)
         return -1;
     for (const struct output_item *item = *r->replayed; item != NULL; item = item->next) {
         if (response_is_for_model(item) && replay(r, item, &own, items, a, reterr) == -1)
             return -1;
     }
+    return 0;
+}
+
+int response_replay(struct response *r, const struct input_options *o, struct item_list *items,
+                    struct arena *a, struct err *reterr)
+{
+    if (*r->replayed == NULL)
+        return 0; /* it has been compacted */
+    end_round(*r->replayed);
+    if (response_read_answer(r, o, items, a, reterr) == -1)
+        return -1;
     r->replayed = r->end;
     return 0;
+}
+
+/* ---- the answer */
+
+static size_t text_bytes(const struct output_item *item)
+{
+    size_t n = 0;
+
+    for (const struct output_part *part = item->first; part != NULL; part = part->next)
+        n += part->text.len;
+    return n;
+}
+
+size_t response_answer_bytes(const struct response *r)
+{
+    size_t n = 0;
+
+    for (const struct output_item *item = *r->replayed; item != NULL; item = item->next) {
+        if (item->kind == OUTPUT_MESSAGE)
+            n += text_bytes(item);
+        else if (item->kind != OUTPUT_REASONING)
+            return 0;
+    }
+    return n;
 }

@@ -25,6 +25,7 @@
  * turn_answer.c     what the client gets until then
  * turn_response.c   the response is made
  * turn_fields.c     fields of the request that not all upstreams know
+ * turn_answer_mark.c  where the next request finds this answer in a cache
  * turn_own_tools.c  what it says of hosted tools
  * turn_tool_set.c   which tools, by what names, and who has to approve
  * turn_truncate.c   less of a conversation that is too long
@@ -349,6 +350,11 @@ void turn_join_fields(struct turn *t, struct extra_fields_options *extra);
 
 /* Of these, what its upstream takes; NULL: all of them, since they were read for it alone. */
 const struct extra_fields_options *turn_taken_fields(struct turn *t);
+
+/* ---- turn_answer_mark.c */
+
+/* The last round has ended well, with the response: notes that its upstream knows the answer. */
+void turn_mark_answer(struct turn *t);
 
 /* ---- turn_response.c */
 

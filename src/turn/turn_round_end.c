@@ -97,6 +97,8 @@ static void end_round_response(struct turn *t, struct buf *out)
         return;
     turn_keep_reasoning(t);
     turn_keep_rounds(t);
+    if (!t->result.failed)
+        turn_mark_answer(t);
 }
 
 /* Bytes that are read only now, and that are written again: the events of an end repeat a text three

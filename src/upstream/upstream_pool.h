@@ -91,6 +91,7 @@ struct upstream_ticket {
     struct upstream_ticket *next, **link; /* of those that wait */
     struct upstream_group *group;
     struct upstream_retry retry;
+    struct prefix_marks marks;     /* of the body of the round */
     struct affinity_prompt prompt; /* its session is what is noted, and ... */
     uint64_t session;              /* ... what is looked for */
     enum upstream_why why;
@@ -140,6 +141,11 @@ struct upstream_plan upstream_pool_end(struct upstream_pool *p, struct upstream_
 /* Nobody waits for it any more: leaves the queue, or gives a place back that was not used to its end. The
  * ticket is idle, and told may still be under way. */
 void upstream_pool_leave(struct upstream_pool *p, struct upstream_ticket *t);
+
+/* The round has been answered: the upstream that had it knows its prompt up to the end of the answer as well, which
+ * the next request will say in this message, as JSON. The ticket has marks; of an arena that is still there. */
+void upstream_pool_note_answer(struct upstream_pool *p, const struct upstream_ticket *t,
+                               str message);
 
 /* ---- what there is: any thread */
 

@@ -20,22 +20,22 @@ static void look_at_prompt(const struct upstream_pool *p, struct upstream_ticket
                            struct arena *a)
 {
     const struct upstream_want *want = t->want;
-    struct prefix_marks marks;
 
     if (t->is_retry)
         return;
+    t->marks = (struct prefix_marks){.n = 0};
     t->prompt = (struct affinity_prompt){.session = 0};
     t->session = 0;
     if (!asks_affinity(want))
         return;
-    (void)prefix_marks_read(want->body, p->key, a, &marks);
+    (void)prefix_marks_read(want->body, p->key, a, &t->marks);
     t->session = upstream_pool_session(p, want, want->session);
     t->prompt = (struct affinity_prompt){
         .session = str_is_none(want->session_next)
                        ? t->session
                        : upstream_pool_session(p, want, want->session_next),
-        .marks = marks.marks,
-        .n_marks = marks.n,
+        .marks = t->marks.marks,
+        .n_marks = t->marks.n,
     };
 }
 
@@ -322,4 +322,19 @@ void upstream_pool_leave(struct upstream_pool *p, struct upstream_ticket *t)
     if (was == UPSTREAM_TICKET_WAITING)
         count_wait(t, METRIC_ADMISSION_CANCELLED);
     reset_round(t);
+}
+
+/* ---- behind the answer */
+
+void upstream_pool_note_answer(struct upstream_pool *p, const struct upstream_ticket *t,
+                               str message)
+{
+    const struct prefix_mark mark = prefix_marks_behind(&t->marks, message);
+    const struct affinity_prompt prompt = {.salt = t->prompt.salt, .marks = &mark, .n_marks = 1};
+
+    uv_mutex_lock(&p->lock);
+    if (p->affinity != NULL)
+        affinity_note(p->affinity, &prompt, upstream_want_live(t->want, t->granted)->number,
+                      upstream_pool_now_ms());
+    uv_mutex_unlock(&p->lock);
 }

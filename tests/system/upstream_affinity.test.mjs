@@ -10,7 +10,7 @@ import test, { describe } from 'node:test';
 import { Captures } from '../lib/check.mjs';
 import { WAYS, conversations, faithfulness, filler, hold, placesOf, turn } from '../lib/conversations.mjs';
 import { folder } from '../lib/folder.mjs';
-import { sayer, startGroup, turnOf } from '../lib/group.mjs';
+import { said, sayer, startGroup, turnOf } from '../lib/group.mjs';
 import { BlockCache, SlotCache } from '../lib/kv_cache.mjs';
 import { patience } from '../lib/patience.mjs';
 import { heldAfterFirst, hitRate, imbalance, startRigs, talk, until } from '../lib/upstreams.mjs';
@@ -211,6 +211,30 @@ describe('who is asked', { concurrency: 4 }, () => {
                 places.push(await place(group, filler(4000, 10 + i), { instructions }));
             assert.equal(places.every((other) => other === at), min === '0.1', `${at}, then ${places}`);
         });
+    }
+
+    for (const [form, asItems] of [
+        ['its items', ({ output }) => output],
+        ['a message', (response) => [{ role: 'assistant', content: said(response) }]],
+    ]) {
+        for (const stream of [false, true]) {
+            test(`an answer that is longer than all before it is known where it was given, sent again as ${form}${stream ? ', streamed' : ''}`, async (t) => {
+                const { group, rigs } = await four(t);
+                rigs.list.forEach((rig) => rig.usually(answering(4000)));
+                const question = { role: 'user', content: 'Write me a long story.' };
+                const first = await turnOf(group.open([question], { stream }));
+                const at = sayer(first.response);
+                assert.ok(said(first.response).length > 2000);
+                await group.rest();
+                const next = [question, ...asItems(first.response), { role: 'user', content: 'And then?' }];
+                for (let i = 0; i < 3; i++) {
+                    assert.equal(await place(group, next), at);
+                    await group.rest();
+                }
+                assert.equal(await group.metric('routing', { choice: 'prefix' }), 3);
+                assert.equal(rigs[at].rounds.length, 4);
+            });
+        }
     }
 
     test('what is busy is passed over, when another has less to do, and the talk stays at its new place', async (t) => {
