@@ -193,7 +193,8 @@ static enum turn_next go_on(struct turn *t)
     return TURN_GO;
 }
 
-static bool may_ask_again(struct turn_summary_call *s)
+/* A shorter question, or one without tools. */
+static bool may_ask_otherwise(struct turn_summary_call *s)
 {
     if (s->is_asked && s->why_not.code == ERR_CONTEXT_LENGTH) {
         s->n_refused++;
@@ -204,6 +205,13 @@ static bool may_ask_again(struct turn_summary_call *s)
         return false;
     s->omits_tools = true;
     return true;
+}
+
+/* Of what has failed: by another question, or the same of whoever may be asked next. */
+static bool may_ask_again(struct turn *t, struct turn_summary_call *s)
+{
+    return s->has_failed &&
+           (may_ask_otherwise(s) || flight_may_retry(&t->flight, &s->why_not, false));
 }
 
 static void read_failure(struct turn *t, struct turn_summary_call *s)
@@ -222,8 +230,10 @@ enum turn_next turn_judge_summary(void *arg, struct err *reterr)
 {
     struct turn *t = arg;
     struct turn_summary_call *s = t->compaction.summary;
+    bool is_asked_again;
 
     read_failure(t, s);
+    is_asked_again = may_ask_again(t, s);
     flight_end_attempt(&t->flight, s->has_failed ? &s->why_not : NULL);
     turn_spans_heard_summary(t, &s->round.stream, s->has_failed ? &s->why_not : NULL);
     turn_send_large(t);
@@ -237,7 +247,7 @@ enum turn_next turn_judge_summary(void *arg, struct err *reterr)
     }
     if (!s->has_failed)
         return go_on(t);
-    if (may_ask_again(s)) {
+    if (is_asked_again) {
         s->is_asked = s->has_failed = false;
         return TURN_ELSE;
     }

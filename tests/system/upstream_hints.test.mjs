@@ -328,6 +328,21 @@ describe('other questions to a model', { concurrency: 4 }, () => {
         checkError(await group.ask(input, { path: '/v1/responses/compact' }), 404, 'model_not_found');
     });
 
+    for (const [name, fault] of [['503', FAULTS.busy], ['a reset', FAULTS.reset], ['a break', FAULTS.brokenAfterText]]) {
+        test(`after ${name} it is asked of another, as a round is`, async (t) => {
+            const rigs = await startRigs(t, { a: {}, b: {} });
+            const group = await startGroup(t, rigs, { policies: IN_ORDER, settings: { count_by: 'off', eject_after: 0 } });
+            rigs.a.behave(fault(), 1);
+            const compacted = await group.ask(input, { path: '/v1/responses/compact' });
+            assert.equal(compacted.status, 200, compacted.text);
+            assert.deepEqual([rigs.a.rounds.length, rigs.b.rounds.length], [1, 1]);
+            rigs.reset();
+            rigs.a.behave(fault(), 1);
+            await completed(group.open(input, { context_management: [{ type: 'compaction', compact_threshold: 1000 }] }));
+            assert.deepEqual([rigs.a.rounds.map(isQuestion), rigs.b.rounds.map(isQuestion)], [[true, false], [true]]);
+        });
+    }
+
     test('tokens are counted by an upstream that is there', async (t) => {
         const rigs = await startRigs(t, { a: { kind: 'vllm' }, b: { kind: 'vllm' } });
         const group = await startGroup(t, rigs, { policies: IN_ORDER, settings: { ...AT_ONCE, count_by: 'completion' } });
