@@ -27,8 +27,7 @@ static void log_keys(const struct api_keys *keys, bool is_good)
 
 static void log_problems(const struct config_problems *problems, const struct api_keys *former)
 {
-    for (size_t i = 0; i < problems->n_kept; i++)
-        log_msg(problems->kept[i].is_warning ? LOG_WARN : LOG_ERROR, "%s", problems->kept[i].text);
+    config_problems_log(problems);
     if (problems->n_errors == 0)
         return;
     log_msg(LOG_ERROR, "the API keys stay as they are");

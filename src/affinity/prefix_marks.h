@@ -39,8 +39,8 @@ struct prefix_marks {
 };
 
 /* Reads the marks of a complete body under a key that is the same for all bodies that are compared.
- * The body has been found to be valid JSON, and is not checked again; what is no object has no marks.
- * False when out of memory; there are none then either. */
+ * The body is not checked: of what is not valid JSON the marks are of some parts; what is no object
+ * has none. False when out of memory; there are none then either. */
 bool prefix_marks_read(str body, uint64_t key, struct arena *a, struct prefix_marks *ret);
 
 /* The mark of a body that has one more message, as JSON, behind all that these marks are of; of a

@@ -51,6 +51,12 @@ static inline bool str_eq(str a, str b)
     return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
 }
 
+/* Equal, or both NULL. */
+static inline bool str_same_c(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
 static inline bool str_starts_with(str s, str prefix)
 {
     return s.len >= prefix.len && (prefix.len == 0 || memcmp(s.p, prefix.p, prefix.len) == 0);

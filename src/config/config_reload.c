@@ -42,15 +42,10 @@ static size_t field_bytes(const struct config_key *k)
     return 0;
 }
 
-static bool is_same_text(const char *a, const char *b)
-{
-    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
 static bool is_same_list(const struct config_list *a, const struct config_list *b)
 {
     for (size_t i = 0; i < a->n && i < b->n; i++) {
-        if (!is_same_text(a->items[i], b->items[i]))
+        if (!str_same_c(a->items[i], b->items[i]))
             return false;
     }
     return a->n == b->n;
@@ -71,7 +66,7 @@ static bool is_same_value(const struct config *a, const struct config *b,
     if (field_bytes(k) == sizeof(const char *) &&
         (k->kind == CONFIG_TEXT || k->kind == CONFIG_SECRET || k->kind == CONFIG_WORD ||
          k->kind == CONFIG_SWITCH))
-        return is_same_text(*(const char *const *)x, *(const char *const *)y);
+        return str_same_c(*(const char *const *)x, *(const char *const *)y);
     return memcmp(x, y, field_bytes(k)) == 0;
 }
 
@@ -101,7 +96,7 @@ void config_keep_rest(struct config *now, const struct config *start, struct buf
 static bool is_same_place(const struct config_place *a, const struct config_place *b)
 {
     return a->source == b->source && a->is_refused == b->is_refused && a->line == b->line &&
-           is_same_text(a->name, b->name);
+           str_same_c(a->name, b->name);
 }
 
 static bool are_same_keys(const struct config *a, const struct config *b,

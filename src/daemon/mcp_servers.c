@@ -40,19 +40,13 @@ int mcp_servers_load(const struct config *c, struct mcp_config **ret,
 
 /* ---- reading it again */
 
-static void log_problems(const struct config_problems *problems)
-{
-    for (size_t i = 0; i < problems->n_kept; i++)
-        log_msg(problems->kept[i].is_warning ? LOG_WARN : LOG_ERROR, "%s", problems->kept[i].text);
-}
-
 struct mcp_config *mcp_servers_reload(const struct config *c, struct mcp_config *old)
 {
     struct config_problems problems = {.n_kept = 0};
     struct mcp_config *now =
         load_servers(c, true, &problems); /* nobody removes a file to say "none" */
 
-    log_problems(&problems);
+    config_problems_log(&problems);
     config_problems_fini(&problems);
     if (now == NULL) {
         log_msg(LOG_ERROR, "%s is of no use, so the MCP servers stay as they are", c->mcp_config);

@@ -13,12 +13,6 @@ bool settings_are_in_file(const struct config_sources *sources)
            !str_is_none(config_env_get(sources->env, STR("ANTIPHON_CONFIG")));
 }
 
-static void log_problems(const struct config_problems *problems)
-{
-    for (size_t i = 0; i < problems->n_kept; i++)
-        log_msg(problems->kept[i].is_warning ? LOG_WARN : LOG_ERROR, "%s", problems->kept[i].text);
-}
-
 static void log_rest(const struct buf *changed)
 {
     if (changed->len > 0)
@@ -60,7 +54,7 @@ struct settings *settings_read(const struct config_sources *sources, const struc
     struct settings *s = settings_new();
     bool is_good = s != NULL && config_load(&s->config, sources, &problems) == 0;
 
-    log_problems(&problems);
+    config_problems_log(&problems);
     config_problems_fini(&problems);
     if (is_good && !make_of_config(s, start, asks_for_key)) {
         log_msg(LOG_ERROR, "out of memory");

@@ -22,12 +22,6 @@ static const struct config *config_of(const struct server *s)
     return s->settings != NULL ? &s->settings->config : s->config;
 }
 
-static void log_problems(const struct config_problems *problems)
-{
-    for (size_t i = 0; i < problems->n_kept; i++)
-        log_msg(problems->kept[i].is_warning ? LOG_WARN : LOG_ERROR, "%s", problems->kept[i].text);
-}
-
 /* ---- tables */
 
 static struct upstream_table *load_table(const struct server *s, const struct config *c, str text)
@@ -38,7 +32,7 @@ static struct upstream_table *load_table(const struct server *s, const struct co
     struct upstream_table *t = upstream_table_load(&source, &problems);
 
     if (t == NULL || s->upstreams != NULL) /* the first table's warnings main() has told */
-        log_problems(&problems);
+        config_problems_log(&problems);
     config_problems_fini(&problems);
     return t;
 }
@@ -90,7 +84,7 @@ static bool read_file(const struct server *s, struct buf *ret)
     struct config_problems problems = {.n_kept = 0};
     const bool is_read = config_read_file(s->config->upstreams_file, ret, &problems);
 
-    log_problems(&problems);
+    config_problems_log(&problems);
     config_problems_fini(&problems);
     return is_read;
 }
@@ -147,7 +141,7 @@ static void look_at_keys(void *arg)
     struct config_problems problems = {.n_kept = 0};
     struct upstream_table *t = upstream_table_renew_keys(s->upstreams, &problems);
 
-    log_problems(&problems);
+    config_problems_log(&problems);
     config_problems_fini(&problems);
     if (t != NULL && take_table(s, t) == 0)
         (void)give_table(s);

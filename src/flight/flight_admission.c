@@ -70,6 +70,7 @@ static void describe_want(struct flight *f, const struct flight_round *round,
         .body_bytes = round->body.len,
         .session = round->session,
         .session_next = round->session_next,
+        .is_last = round->is_last,
         .body = round->body,
         .takes_slot = round->takes_slot,
     };

@@ -16,6 +16,7 @@ struct flight_round {
     str body;         /* of its request; lives until the attempt has ended */
     str session;      /* what names the conversation that it goes on with, or "" */
     str session_next; /* the same of what will go on with this; STR_NONE: the same */
+    bool is_last;     /* nothing will go on with it under that name */
     bool is_later;    /* there was one before in this turn */
     bool takes_slot;  /* flight_slot() may be told with it */
 };

@@ -50,7 +50,7 @@ str flight_sent_model(const struct flight *f);
 /* The next attempt goes to this candidate of the route. False: out of memory. */
 bool flight_take_candidate(struct flight *f, size_t i);
 
-/* The route to the only upstream, which serves every name. */
+/* The route to the only upstream, which serves every name; of a file the first, for what names none. */
 void flight_take_only_route(struct flight *f);
 
 /* If another table has taken the place of that of the route, a round that begins now goes by it (OPERATIONS 4.2).

@@ -85,16 +85,11 @@ struct worker_client {
     struct worker_client *next;
 };
 
-static bool is_same_text(const char *a, const char *b)
-{
-    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
 static bool is_reached_so(const struct http_client_conf *a, const struct http_client_conf *b)
 {
-    return a->verify_tls == b->verify_tls && is_same_text(a->ca_file, b->ca_file) &&
-           is_same_text(a->proxy, b->proxy) && is_same_text(a->client_cert, b->client_cert) &&
-           is_same_text(a->client_key, b->client_key);
+    return a->verify_tls == b->verify_tls && str_same_c(a->ca_file, b->ca_file) &&
+           str_same_c(a->proxy, b->proxy) && str_same_c(a->client_cert, b->client_cert) &&
+           str_same_c(a->client_key, b->client_key);
 }
 
 static void free_clients(struct worker *w)
@@ -288,7 +283,6 @@ static void take_keys(void *arg)
 
     if (given == NULL)
         return; /* taken, when the message before this one came */
-    upstream_route_memo_clear(&w->last_route);
     key_table_unref(w->table);
     w->table = given;
     w->keys = key_table_keys(w->table);

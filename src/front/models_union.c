@@ -299,11 +299,10 @@ static size_t union_weight(const struct upstream_table *t)
 
 bool models_union_is_due(const struct relay *relay)
 {
-    const struct http_request *r = relay->flight.http;
-    const bool reads = str_eq(r->method, STR("GET")) || str_eq(r->method, STR("HEAD"));
+    const str path = relay->flight.http->path;
 
-    return relay->flight.worker->upstreams->is_from_file && reads &&
-           (!str_is_none(relay->model) || str_eq(relay_path(r->path), STR("/models")));
+    return relay->flight.worker->upstreams->is_from_file && relay_only_reads(relay) &&
+           (!str_is_none(relay->model) || str_eq(relay_path(path), STR("/models")));
 }
 
 void models_union_go_on(struct relay *relay)

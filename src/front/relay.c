@@ -187,7 +187,7 @@ static void on_body(void *arg, str bytes)
         flight_spans_first_bytes(&relay->flight, bytes);
     relay->flight.answer.n_bytes += bytes.len;
     relay_metrics_heard(relay, bytes);
-    if (relay->is_judged && relay_upstream_keeps(relay, bytes))
+    if (relay_upstream_keeps(relay, bytes))
         return;
     relay->has_begun = true;
     if (relay->held != NULL) {
@@ -207,8 +207,10 @@ static void on_end(void *arg, const struct err *failure)
 {
     struct relay *relay = arg;
 
-    if (failure != NULL)
+    if (failure != NULL) {
         relay->phase = http_call_phase(relay->flight.call);
+        upstream_answer_failed(&relay->flight.answer, relay->flight.call);
+    }
     relay->flight.call = NULL;
     flight_spans_call_ended(&relay->flight, failure);
     upstream_watch_hear_end(relay->flight.upstream->live->watch, failure);
@@ -323,6 +325,7 @@ void relay_begin_call(struct relay *relay)
 {
     const struct http_request *r = relay->flight.http;
 
+    relay->phase = NULL;
     buf_reset(&relay->body);
     if (may_need_rewriting(r, is_chat(relay), flight_names(&relay->flight).n > 0))
         flight_work(&relay->flight, request_body_weight(r), rewrite_body, ask_upstream);
@@ -390,6 +393,7 @@ void relay_begin(struct worker *w, struct peer client, const struct http_request
         return;
     }
     relay->flight.traffic->has_line = false; /* a chat turn may have been here */
+    relay->table = w->upstreams;
     relay->model = model_lookup_id(r, &relay->flight.arena);
     if (relay_limits_check_path(&relay->flight, relay->model, &e) == -1) {
         relay_fail(relay, &e);

@@ -33,10 +33,11 @@ struct relay {
     str plain, asked_model;    /* of the request: its body without a coding, and the model in it */
     const struct err *retried; /* what the last attempt has failed with; or NULL */
     int held_status;
-    size_t n_unreached;   /* upstreams that the answer could not be read from */
-    bool is_judged;       /* the held answer, before any of it is passed on */
-    bool awaits_list;     /* of models */
-    bool awaits_upstream; /* what it is, before it is asked for its models */
+    const struct upstream_table *table; /* when it began */
+    size_t n_unreached;                 /* of its upstreams, from the first on */
+    bool is_judged;                     /* the held answer, before any of it is passed on */
+    bool awaits_list;                   /* of models */
+    bool awaits_upstream;               /* what it is, before it is asked for its models */
     struct relay_limits limits;
 
     /* models_union.c */
@@ -69,9 +70,10 @@ void relay_complete(struct relay *relay);
 
 /* ---- relay_upstream.c */
 
-/* Finds the upstream of a request for a model, waits for a place there, and asks; that of others is asked at
- * once. on_known: a list of models that was waited for is there, or not to be had. */
+/* Finds the upstream of what is posted, waits for a place there, and asks; that of others is asked at once.
+ * on_known: a list of models that was waited for is there, or not to be had. */
 void relay_route(struct relay *relay);
+bool relay_only_reads(const struct relay *relay); /* GET, HEAD */
 void relay_route_on(struct relay *relay);
 void relay_on_admitted(void *arg);
 

@@ -27,7 +27,7 @@ static bool may_be_repeated(const struct relay *relay)
     return needs_place(relay) && relay_operation(relay->flight.http->path) != NULL;
 }
 
-static bool only_reads(const struct relay *relay)
+bool relay_only_reads(const struct relay *relay)
 {
     const str method = relay->flight.http->method;
 
@@ -165,12 +165,15 @@ bool relay_upstream_holds(struct relay *relay, int status, const struct http_hea
     return true;
 }
 
-/* A good answer is passed on with its first byte; another when it is too long to be judged. */
+/* A good answer is passed on with its first byte; another when it is too long to be judged. What is passed on
+ * at once says as well why it is no good. */
 bool relay_upstream_keeps(struct relay *relay, str bytes)
 {
-    if (!upstream_answer_is_good(&relay->flight.answer) &&
-        upstream_answer_keep(&relay->flight.answer, bytes))
-        return true;
+    struct upstream_answer *a = &relay->flight.answer;
+    const bool is_kept = !upstream_answer_is_good(a) && upstream_answer_keep(a, bytes);
+
+    if (!relay->is_judged || is_kept)
+        return relay->is_judged;
     release_answer(relay);
     return false;
 }
@@ -179,10 +182,10 @@ bool relay_upstream_keeps(struct relay *relay, str bytes)
 static bool ask_next(struct relay *relay, const struct err *failure)
 {
     struct flight *f = &relay->flight;
-    const struct upstream_table *t = f->worker->upstreams;
+    const struct upstream_table *t = relay->table;
     const enum upstream_outcome outcome = upstream_outcome_of(&f->answer, failure);
 
-    if (!only_reads(relay) || upstream_outcome_row(outcome)->retry != METRIC_RETRY_CONNECT ||
+    if (!relay_only_reads(relay) || upstream_outcome_row(outcome)->retry != METRIC_RETRY_CONNECT ||
         ++relay->n_unreached >= t->n || !flight_take_upstream(f, &t->entries[relay->n_unreached]))
         return false;
     relay_begin_call(relay);
@@ -194,8 +197,6 @@ bool relay_upstream_ends(struct relay *relay, const struct err *failure)
     struct flight *f = &relay->flight;
     const bool is_shown = relay->has_begun || (relay->status != 0 && !relay->is_judged);
 
-    if (failure != NULL)
-        upstream_answer_failed(&f->answer, NULL);
     if (!needs_place(relay))
         return failure != NULL && ask_next(relay, failure);
     if (!may_be_repeated(relay)) {

@@ -50,8 +50,11 @@ static const char *string_end(const char *p, const char *end)
 
 str json_walk_string(struct json_walk *w)
 {
-    const char *start = w->p + 1;
+    const char *start;
 
+    if (json_walk_peek(w) != JR_STRING)
+        return STR("");
+    start = w->p + 1;
     w->p = string_end(w->p, w->end);
     return str_from(start, (size_t)(w->p - start) - (w->p > start));
 }

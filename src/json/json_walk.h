@@ -39,7 +39,7 @@ bool json_walk_element(struct json_walk *w);
 /* The next value as it is written; at least a byte, but at the end of the text. */
 str json_walk_value(struct json_walk *w);
 
-/* The next value, which is a string, without its quotes. */
+/* The next value without its quotes when it is a string; else empty, and it stays. */
 str json_walk_string(struct json_walk *w);
 
 #endif

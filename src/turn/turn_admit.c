@@ -88,8 +88,8 @@ static void name_session(struct turn *t, struct flight_round *round)
         round->session = t->conversation_id;
     } else {
         round->session = str_is_none(t->previous_id) ? STR("") : t->previous_id;
-        if (may_go_on(t))
-            round->session_next = id_str(&t->response.id);
+        round->session_next = id_str(&t->response.id);
+        round->is_last = !may_go_on(t);
     }
 }
 
@@ -183,8 +183,10 @@ enum turn_next turn_admit(void *arg, struct err *reterr)
     struct turn *t = arg;
     const enum turn_next next = admit_round(t, reterr);
 
-    if (next == TURN_GO || next == TURN_ELSE)
+    if (next == TURN_GO || next == TURN_ELSE) {
         t->retried = NULL; /* another attempt begins */
+        t->is_rewritten = next == TURN_ELSE;
+    }
     return next == TURN_FAIL ? fail_waiting(t, reterr) : next;
 }
 
@@ -200,6 +202,10 @@ enum turn_next turn_admit_summary(void *arg, struct err *reterr)
         return TURN_GO;
     next = admit_round(t, &s->why_not);
     s->has_failed = next == TURN_FAIL;
+    if (s->has_failed && s->retried != NULL)
+        s->why_not = *s->retried; /* what the last upstream has said */
+    if (next != TURN_WAIT)
+        s->retried = NULL;
     if (next == TURN_ELSE)
         turn_plan_chat(t);
     return next == TURN_FAIL ? TURN_GO : next;

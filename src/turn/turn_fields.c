@@ -17,12 +17,15 @@ static struct extra_fields_options fields_of(const struct upstream_entry *u)
 }
 
 /* The fields of all candidates, found once: what becomes known of an upstream later changes nothing for this request. NULL when out of memory. */
-static const struct extra_fields_options *find_others(struct turn *t, size_t n)
+static const struct extra_fields_options *find_others(struct turn *t)
 {
+    const size_t n = flight_n_candidates(&t->flight);
+
     if (t->other_fields != NULL)
         return t->other_fields;
     t->other_fields = arena_array(&t->flight.arena, n, sizeof(*t->other_fields));
-    for (size_t i = 0; t->other_fields != NULL && i < n; i++)
+    t->n_other_fields = t->other_fields == NULL ? 0 : n;
+    for (size_t i = 0; i < t->n_other_fields; i++)
         t->other_fields[i] = fields_of(flight_candidate(&t->flight, i));
     return t->other_fields;
 }
@@ -30,10 +33,9 @@ static const struct extra_fields_options *find_others(struct turn *t, size_t n)
 static bool is_for_candidate(void *arg, str name)
 {
     struct turn *t = arg;
-    const size_t n = flight_n_candidates(&t->flight);
-    const struct extra_fields_options *others = find_others(t, n);
+    const struct extra_fields_options *others = find_others(t);
 
-    for (size_t i = 0; others != NULL && i < n; i++) {
+    for (size_t i = 0; i < t->n_other_fields; i++) {
         if (extra_fields_are_taken(&others[i], name))
             return true;
     }
@@ -42,9 +44,9 @@ static bool is_for_candidate(void *arg, str name)
 
 void turn_join_fields(struct turn *t, struct extra_fields_options *extra)
 {
-    t->is_read_for_many = flight_n_candidates(&t->flight) > 1;
-    if (!t->is_read_for_many)
+    if (flight_n_candidates(&t->flight) < 2)
         return;
+    t->is_read_for_many = true; /* and stays so, whichever route the turn takes after that */
     extra->is_for_others = is_for_candidate;
     extra->others = t;
 }

@@ -214,11 +214,13 @@ struct turn {
     bool is_window_open;          /* see turn_open_window() */
     bool is_retried;              /* the round is asked again, of another upstream or of the same */
     bool is_count;                /* it is only counted: POST /v1/responses/input_tokens */
+    bool is_rewritten;            /* for another upstream than it was written for first */
     bool is_read_for_many;        /* its fields are those that any of several upstreams takes */
     bool has_ended;               /* the response, with the round that has ended last */
 
     struct extra_fields_options
-        *other_fields;                        /* of all candidates; NULL: no field asked for them */
+        *other_fields; /* of all candidates; NULL: no field asked for them */
+    size_t n_other_fields;
     struct extra_fields_options taken_fields; /* what turn_taken_fields() returns */
     struct upstream_facts *facts; /* a reference, of the beginning; NULL: nothing was known */
 

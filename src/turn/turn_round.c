@@ -219,7 +219,7 @@ void turn_plan_chat(struct turn *t)
     t->chat = upstream_chat_options(t->flight.upstream->config, t->facts, &t->request, &t->profile,
                                     &t->flight.arena);
     if (!str_is_none(sent))
-        t->chat.model = json_text_eq(t->request.model, sent) ? STR_NONE : sent;
+        t->chat.model = json_text_eq(t->request.model, sent) ? STR_NONE : sent; /* as it came */
     t->chat.taken_fields = turn_taken_fields(t);
     t->chat.reasoning_source = turn_reasoning(t);
     t->chat.repairs = &t->history_repairs;

@@ -128,6 +128,7 @@ static int take_answer(struct turn *t, struct turn_summary_call *s, struct buf *
     const struct chat_result result = summary_round_end(&s->round, t->failure);
 
     response_add_summary_usage(&t->response, &s->round.stream.reader.usage, s->round.n_reasoning);
+    s->is_upstreams = result.failed;
     if (result.failed) {
         *reterr = result.error;
         reach_hide_keys(&t->flight, reterr);
@@ -207,11 +208,22 @@ static bool may_ask_otherwise(struct turn_summary_call *s)
     return true;
 }
 
-/* Of what has failed: by another question, or the same of whoever may be asked next. */
+/* The same question, of whoever may be asked next: when there was no answer, not when it is no summary. */
+static bool plans_retry(struct turn *t, struct turn_summary_call *s)
+{
+    if (!s->is_upstreams)
+        return false;
+    if (flight_may_retry(&t->flight, &s->why_not, false)) {
+        s->retried = turn_keep_failure(&t->kept, &s->why_not);
+        return true;
+    }
+    flight_tell_retry(&t->flight, &s->why_not);
+    return false;
+}
+
 static bool may_ask_again(struct turn *t, struct turn_summary_call *s)
 {
-    return s->has_failed &&
-           (may_ask_otherwise(s) || flight_may_retry(&t->flight, &s->why_not, false));
+    return s->has_failed && (may_ask_otherwise(s) || plans_retry(t, s));
 }
 
 static void read_failure(struct turn *t, struct turn_summary_call *s)
@@ -219,7 +231,7 @@ static void read_failure(struct turn *t, struct turn_summary_call *s)
     if (!s->is_asked)
         return;
     if (!upstream_answer_is_good(&t->flight.answer)) {
-        s->has_failed = true;
+        s->has_failed = s->is_upstreams = true;
         turn_read_refusal(&t->flight, t->failure, &s->why_not);
     } else if (s->has_failed) {
         upstream_answer_failed(&t->flight.answer, t->flight.call);
@@ -234,7 +246,7 @@ enum turn_next turn_judge_summary(void *arg, struct err *reterr)
 
     read_failure(t, s);
     is_asked_again = may_ask_again(t, s);
-    flight_end_attempt(&t->flight, s->has_failed ? &s->why_not : NULL);
+    flight_end_attempt(&t->flight, s->is_upstreams ? &s->why_not : NULL);
     turn_spans_heard_summary(t, &s->round.stream, s->has_failed ? &s->why_not : NULL);
     turn_send_large(t);
     if (t->response.broken != ERR_NONE) {
@@ -248,7 +260,7 @@ enum turn_next turn_judge_summary(void *arg, struct err *reterr)
     if (!s->has_failed)
         return go_on(t);
     if (is_asked_again) {
-        s->is_asked = s->has_failed = false;
+        s->is_asked = s->has_failed = s->is_upstreams = false;
         return TURN_ELSE;
     }
     if (!turn_is_for_summary(t))

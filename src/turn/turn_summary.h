@@ -35,6 +35,8 @@ struct turn_summary_call {
     bool omits_tools;                 /* the operator says so, or the answer was a call */
     bool is_asked;                    /* the upstream has been, and is heard */
     bool has_failed;                  /* why_not: what this attempt has failed with */
+    bool is_upstreams;                /* failure: it has not answered, or not to the end */
+    const struct err *retried;        /* what the attempt before it has failed with, or NULL */
     bool is_call;                     /* for its answer was one */
     bool is_too_long;                 /* what was refused is to be sent again with less of it */
     unsigned n_refused;               /* calls, for their length */

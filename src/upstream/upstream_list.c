@@ -153,20 +153,12 @@ bool upstream_list_has(const struct upstream_list *l, str name)
     return find_element(l, name) != NULL;
 }
 
-static bool is_latest_of(str listed, str name)
-{
-    const str latest = STR(":latest");
-
-    return listed.len == name.len + latest.len && str_starts_with(listed, name) &&
-           str_ends_with(listed, latest);
-}
-
 str upstream_list_element(const struct upstream_list *l, str name)
 {
     const struct element *e = find_element(l, name);
 
     for (size_t i = 0; l != NULL && e == NULL && i < l->n; i++) {
-        if (is_latest_of(l->sorted[i].name, name))
+        if (upstream_models_is_latest(l->sorted[i].name, name))
             e = &l->sorted[i];
     }
     return e == NULL ? STR_NONE : e->raw;

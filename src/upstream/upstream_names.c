@@ -6,6 +6,7 @@
 
 #include "base/name_glob.h"
 #include "upstream/upstream_table.h"
+#include "wire/dialect/upstream_models.h"
 
 struct found {
     str name;
@@ -99,19 +100,13 @@ static bool has_sorted(const struct names *sorted, size_t n, str name)
 
 /* ---- aliases */
 
-/* True when a list has the model as Ollama's does, which takes a name without a tag for that of the latest. */
 static bool has_latest(const struct names *names, size_t n, str model)
 {
-    const str latest = STR(":latest");
-    bool has = false;
-
-    for (size_t i = 0; i < n && !has; i++) {
-        const str name = names->items[i].name;
-
-        has = name.len == model.len + latest.len && str_starts_with(name, model) &&
-              str_ends_with(name, latest);
+    for (size_t i = 0; i < n; i++) {
+        if (upstream_models_is_latest(names->items[i].name, model))
+            return true;
     }
-    return has;
+    return false;
 }
 
 /* True when a request for the model would reach somebody. Of the single upstream, which is asked for anything,

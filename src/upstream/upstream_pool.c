@@ -13,22 +13,17 @@
 
 /* ---- an upstream that is new */
 
-static bool is_same_text(const char *a, const char *b)
-{
-    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
 /* What is known of an upstream stays known under another configuration, unless it is asked otherwise now, or its
  * provider is another in metrics. */
 static bool is_asked_alike(const struct upstream_entry *of, const struct upstream_entry *as)
 {
     const struct config *a = of->config, *b = as->config;
 
-    return is_same_text(of->client_cert, as->client_cert) &&
-           is_same_text(of->client_key, as->client_key) && str_eq(of->provider, as->provider) &&
-           is_same_text(a->upstream_kind, b->upstream_kind) &&
-           is_same_text(a->ca_file, b->ca_file) && is_same_text(a->proxy, b->proxy) &&
-           a->tls_verify == b->tls_verify && a->models_refresh_ms == b->models_refresh_ms &&
+    return str_same_c(of->client_cert, as->client_cert) &&
+           str_same_c(of->client_key, as->client_key) && str_eq(of->provider, as->provider) &&
+           str_same_c(a->upstream_kind, b->upstream_kind) && str_same_c(a->ca_file, b->ca_file) &&
+           str_same_c(a->proxy, b->proxy) && a->tls_verify == b->tls_verify &&
+           a->models_refresh_ms == b->models_refresh_ms &&
            a->upstream_probe_timeout_ms == b->upstream_probe_timeout_ms;
 }
 

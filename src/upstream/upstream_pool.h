@@ -39,7 +39,8 @@ bool upstream_pool_is_resolving(const struct upstream_pool *p);
 
 /* ---- a place at an upstream: any thread */
 
-/* What a round wants. All that is pointed to lives as long as its ticket is not idle. */
+/* What a round wants. All that is pointed to lives as long as its ticket is not idle; table and route as long as an
+ * answer may be noted. */
 struct upstream_want {
     const struct upstream_table *table;
     const struct upstream_route *route;
@@ -50,6 +51,7 @@ struct upstream_want {
     size_t body_bytes;        /* that wait with it */
     str session;              /* what names the conversation that it goes on with, or "" */
     str session_next;         /* the same of what will go on with this; STR_NONE: the same */
+    bool is_last;             /* nothing will: it need not be remembered */
     str body;        /* of the request, as an upstream would get it: for its prompt; until it is
                                * granted */
     bool takes_slot; /* a slot number may be told with the request */

@@ -15,6 +15,17 @@ static bool asks_affinity(const struct upstream_want *want)
     return want->route->n > 1 && want->route->policy->kind == ROUTING_AFFINITY;
 }
 
+/* What is remembered; 0: nothing. */
+static uint64_t next_session(const struct upstream_pool *p, const struct upstream_ticket *t)
+{
+    const struct upstream_want *want = t->want;
+
+    if (want->is_last)
+        return 0;
+    return str_is_none(want->session_next) ? t->session
+                                           : upstream_pool_session(p, want, want->session_next);
+}
+
 /* Reads the prompt of a new round; that of one that is asked again has been read. Out of memory, less is known. */
 static void look_at_prompt(const struct upstream_pool *p, struct upstream_ticket *t,
                            struct arena *a)
@@ -31,12 +42,7 @@ static void look_at_prompt(const struct upstream_pool *p, struct upstream_ticket
     (void)prefix_marks_read(want->body, p->key, a, &t->marks);
     t->session = upstream_pool_session(p, want, want->session);
     t->prompt = (struct affinity_prompt){
-        .session = str_is_none(want->session_next)
-                       ? t->session
-                       : upstream_pool_session(p, want, want->session_next),
-        .marks = t->marks.marks,
-        .n_marks = t->marks.n,
-    };
+        .session = next_session(p, t), .marks = t->marks.marks, .n_marks = t->marks.n};
 }
 
 static void refuse_wait(const struct upstream_ticket *t, struct err *reterr)

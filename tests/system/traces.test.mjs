@@ -352,8 +352,9 @@ describe('the receiver', { concurrency: 4 }, () => {
         receiver.answer = ({ body }) => ({ status: refused.length === 0 ? refused.push(body) && 400 : 200 });
         await ask(daemon, { input: 'Hi' });
         await daemon.logged(/traces dropped_spans=[1-4] message="the receiver answered with status 400"/); /* one batch or more */
-        await ask(daemon, { input: 'Hi' });
-        await receiver.until(({ requests }) => requests.indexOf(requests.find(({ body }) => body.equals(refused[0]))) < requests.length - 1);
+        const id = 'c0ffee'.padStart(32, '0');
+        await ask(daemon, { input: 'Hi' }, { headers: { traceparent: `00-${id}-00f067aa0ba902b7-01` } });
+        await receiver.until(({ spans }) => spans.find(({ traceId }) => traceId === id));
         assert.equal(receiver.requests.filter(({ body }) => body.equals(refused[0])).length, 1);
     });
 

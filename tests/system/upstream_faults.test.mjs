@@ -357,6 +357,25 @@ describe('what is passed on', { concurrency: 4 }, () => {
         assert.equal(seen(b), 2);
     });
 
+    test('who is silent is not taken for one that cannot be reached', async (t) => {
+        const { group, a, b } = await startTwo(t, { args: ['--relay', 'all'], settings: STALL });
+        a.behave(FAULTS.silent());
+        checkError(await chat(group, 'Hi', { stream: false }).done, 504, 'upstream_timeout');
+        assert.deepEqual([a.rounds.length, b.rounds.length], [1, 0]);
+        a.health = 'silent';
+        checkError(await get(group.daemon, '/v1/files/x'), 504, 'upstream_timeout');
+        assert.ok(!b.checks.includes('/v1/files/x'));
+    });
+
+    test('what is posted elsewhere says as well that a model is being loaded', async (t) => {
+        const { group, a } = await startTwo(t, { args: ['--relay', 'all'], settings: { eject_after: 2 } });
+        a.behave(FAULTS.loading());
+        for (let i = 0; i < 3; i++)
+            assert.equal((await ask(group.daemon, '--x\r\n', { path: '/v1/audio/transcriptions', headers: { 'content-type': 'multipart/form-data; boundary=x' } })).status, 503);
+        assert.equal(await group.state('a'), 'loading');
+        assert.equal(await group.metric('ejections'), 0);
+    });
+
     test('until a byte of the body was passed on', async (t) => {
         const { group, a, b } = await startTwo(t);
         a.behave(FAULTS.brokenAfterText());

@@ -319,6 +319,17 @@ describe('other questions to a model', { concurrency: 4 }, () => {
         assert.equal((await line(group)).upstream, 'a');
     });
 
+    test('fields that one of two upstreams takes are kept from the other, also behind a summary of a third', async (t) => {
+        const rigs = await startRigs(t, { a: {}, b: {}, cheap: { models: ['summarizer'] } });
+        const group = await startGroup(t, rigs, {
+            upstreams: { a: { kind: 'openai' }, b: { kind: 'vllm' }, cheap: { models: ['summarizer'] } },
+            policies: IN_ORDER, settings: { compaction_model: 'summarizer', count_by: 'off' },
+        });
+        await completed(group.open(input, { context_management: [{ type: 'compaction', compact_threshold: 1000 }], top_k: 3 }));
+        assert.deepEqual(rigs.cheap.rounds.map(isQuestion), [true]);
+        assert.deepEqual(rigs.a.rounds.map(({ body }) => [body.model, 'top_k' in body]), [['m', false]]);
+    });
+
     test('one that nobody serves makes no summary: the turn goes on without', async (t) => {
         const rigs = await startRigs(t, { a: {} });
         const group = await startGroup(t, rigs, { settings: { compaction_model: 'nobodys', count_by: 'off', ...AT_ONCE } });

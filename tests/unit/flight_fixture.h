@@ -876,6 +876,7 @@ static inline void stage_close(void)
         assert_false(stage.tasks[i].is_under_way);
     mcp_catalogue_unref(stage.view.tools);
     reach_free_all(&stage.worker);
+    upstream_route_memo_clear(&stage.worker.last_route);
     loop_free(stage.worker.loop);
     seal_keys_free(stage.compaction_keys);
     seal_keys_free(stage.request_keys);

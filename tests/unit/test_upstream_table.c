@@ -115,6 +115,10 @@ static void describe_route(const struct tabled *t, const struct upstream_route *
     buf_append(out, r->group);
     buf_c(out, " ");
     buf_append(out, routing_policy_text(r->policy->kind));
+    if (!str_eq(r->name, r->candidates[0].model)) {
+        buf_c(out, " of ");
+        buf_append(out, r->name);
+    }
     buf_c(out, ":");
     for (size_t i = 0; i < r->n; i++) {
         const struct upstream_candidate *c = &r->candidates[i];
@@ -163,7 +167,7 @@ static void an_exact_name_comes_first_and_sends_its_model(void **state)
     (void)state;
     tabled_fine(&t);
     check_route(&t, "m", "name m first: a=m/0/2 b=big/1/1");
-    check_route(&t, "n", "name n affinity: a=N-7B/0/5");
+    check_route(&t, "n", "name n affinity of n: a=N-7B/0/5");
     tabled_end(&t);
 }
 
@@ -258,7 +262,8 @@ static void a_route_that_is_kept_is_that_of_the_table(void **state)
         assert_false(upstream_route_memo_find(&m, NULL, requested, &t.memory, &r));
         describe_route(&t, &r, &got);
         assert_str_eq(buf_str(&got), buf_str(&expected));
-        for (size_t k = 0; k < r.n; k++) /* no view of what is kept */
+        assert_true(r.name.p != m.requested.p); /* no view of what is kept */
+        for (size_t k = 0; k < r.n; k++)
             assert_true(r.candidates[k].model.p == copy ||
                         r.candidates[k].model.p != m.requested.p);
         buf_fini(&expected);
@@ -300,8 +305,8 @@ static void aliases_are_looked_up_first(void **state)
     (void)state;
     tabled_fine(&t);
     check_route(&t, "fast", "name m first: a=m/0/2 b=big/1/1");
-    check_route(&t, "whatever", "name n affinity: a=N-7B/0/5");
-    check_route(&t, "m", "name n affinity: a=N-7B/0/5"); /* * is for all without a line */
+    check_route(&t, "whatever", "name n affinity of n: a=N-7B/0/5");
+    check_route(&t, "m", "name n affinity of n: a=N-7B/0/5"); /* * is for all without a line */
     tabled_end(&t);
 }
 

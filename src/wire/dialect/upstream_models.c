@@ -289,9 +289,16 @@ void upstream_models_add(enum upstream_path path, str body, str model,
     }
 }
 
-struct upstream_model *upstream_models_find(const struct upstream_models *models, str name)
+bool upstream_models_is_latest(str listed, str name)
 {
     const str latest = STR(":latest");
+
+    return listed.len == name.len + latest.len && str_starts_with(listed, name) &&
+           str_ends_with(listed, latest);
+}
+
+struct upstream_model *upstream_models_find(const struct upstream_models *models, str name)
+{
     struct upstream_model *found = NULL;
 
     for (size_t i = 0; i < models->n; i++) {
@@ -299,8 +306,7 @@ struct upstream_model *upstream_models_find(const struct upstream_models *models
 
         if (str_eq(m->id, name))
             return m;
-        if (found == NULL && m->id.len == name.len + latest.len && str_starts_with(m->id, name) &&
-            str_ends_with(m->id, latest))
+        if (found == NULL && upstream_models_is_latest(m->id, name))
             found = m;
     }
     return found;

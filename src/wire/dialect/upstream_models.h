@@ -54,8 +54,11 @@ bool upstream_models_read(str body, struct arena *a, struct upstream_models *ret
 void upstream_models_add(enum upstream_path path, str body, str model,
                          struct upstream_models *models, struct upstream_limits *only);
 
-/* The model of this name, plain; NULL when it is not listed. Ollama takes a name without a tag for
- * that of the latest. */
+/* Does a list that has `listed` have the model of this name? Ollama takes a name without a tag for that of the
+ * latest. */
+bool upstream_models_is_latest(str listed, str name);
+
+/* The model of this name, plain, or its latest; NULL when it is not listed. */
 struct upstream_model *upstream_models_find(const struct upstream_models *models, str name);
 
 /* Which of Ollama's models is worth a request of its own: wanted, if it is listed; else the first
