@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "access/problems_log.h"
 #include "ev/log.h"
 
 struct key_table {
@@ -27,7 +28,7 @@ static void log_keys(const struct api_keys *keys, bool is_good)
 
 static void log_problems(const struct config_problems *problems, const struct api_keys *former)
 {
-    config_problems_log(problems);
+    problems_log(problems);
     if (problems->n_errors == 0)
         return;
     log_msg(LOG_ERROR, "the API keys stay as they are");

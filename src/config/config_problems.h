@@ -37,9 +37,6 @@ void config_warning(struct config_problems *p, const char *format, ...)
 /* Appends a line for each, and one with the counts. Nothing when the list is empty. */
 void config_problems_print(const struct config_problems *p, struct buf *out);
 
-/* The same as lines of the log, without the counts. */
-void config_problems_log(const struct config_problems *p);
-
 /* What the operator wrote, in quotes and cut, to be used at once:
  *
  *     config_error(p, "unknown key %s", config_quote(name).text); */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "access/problems_log.h"
 #include "ev/log.h"
 #include "json/json_text.h"
 #include "net/address_public.h"
@@ -46,7 +47,7 @@ struct mcp_config *mcp_servers_reload(const struct config *c, struct mcp_config 
     struct mcp_config *now =
         load_servers(c, true, &problems); /* nobody removes a file to say "none" */
 
-    config_problems_log(&problems);
+    problems_log(&problems);
     config_problems_fini(&problems);
     if (now == NULL) {
         log_msg(LOG_ERROR, "%s is of no use, so the MCP servers stay as they are", c->mcp_config);

@@ -2,6 +2,7 @@
 #include "daemon/settings_read.h"
 
 #include "access/origin_policy.h"
+#include "access/problems_log.h"
 #include "config/config_key.h"
 #include "config/config_override.h"
 #include "ev/log.h"
@@ -54,7 +55,7 @@ struct settings *settings_read(const struct config_sources *sources, const struc
     struct settings *s = settings_new();
     bool is_good = s != NULL && config_load(&s->config, sources, &problems) == 0;
 
-    config_problems_log(&problems);
+    problems_log(&problems);
     config_problems_fini(&problems);
     if (is_good && !make_of_config(s, start, asks_for_key)) {
         log_msg(LOG_ERROR, "out of memory");

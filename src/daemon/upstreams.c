@@ -5,6 +5,7 @@
 #include "daemon/upstreams.h"
 
 #include "access/api_key.h"
+#include "access/problems_log.h"
 #include "base/secrets.h"
 #include "daemon/server_internal.h"
 #include "daemon/settings_read.h"
@@ -32,7 +33,7 @@ static struct upstream_table *load_table(const struct server *s, const struct co
     struct upstream_table *t = upstream_table_load(&source, &problems);
 
     if (t == NULL || s->upstreams != NULL) /* the first table's warnings main() has told */
-        config_problems_log(&problems);
+        problems_log(&problems);
     config_problems_fini(&problems);
     return t;
 }
@@ -84,7 +85,7 @@ static bool read_file(const struct server *s, struct buf *ret)
     struct config_problems problems = {.n_kept = 0};
     const bool is_read = config_read_file(s->config->upstreams_file, ret, &problems);
 
-    config_problems_log(&problems);
+    problems_log(&problems);
     config_problems_fini(&problems);
     return is_read;
 }
@@ -141,7 +142,7 @@ static void look_at_keys(void *arg)
     struct config_problems problems = {.n_kept = 0};
     struct upstream_table *t = upstream_table_renew_keys(s->upstreams, &problems);
 
-    config_problems_log(&problems);
+    problems_log(&problems);
     config_problems_fini(&problems);
     if (t != NULL && take_table(s, t) == 0)
         (void)give_table(s);
