@@ -144,6 +144,10 @@ describe('who is asked', { concurrency: 4 }, () => {
         await group.rest();
         return sayer((await group.ask(question, how)).json);
     };
+    const quietTurn = async (group, talk, k) => {
+        await group.rest();
+        return turn(group, talk, k);
+    };
     const keysFile = (t) => {
         const file = folder(t, 'keys');
         writeFileSync(file, ['one', 'two'].map((name) => `${name} ${createHash('sha256').update(`sk-of-${name}-000001`).digest('hex')}\n`).join(''), { mode: 0o600 });
@@ -154,7 +158,7 @@ describe('who is asked', { concurrency: 4 }, () => {
     test('talks that say nothing in common are spread evenly', async (t) => {
         const { group, rigs } = await four(t);
         for (const one of conversations({ n: 40, turns: 1, own: 2000 }))
-            await turn(group, one, 0);
+            await quietTurn(group, one, 0);
         assert.deepEqual(rigs.counts(), { a: 10, b: 10, c: 10, d: 10 });
     });
 
@@ -164,9 +168,9 @@ describe('who is asked', { concurrency: 4 }, () => {
             const talks = conversations({ n: 8, turns: 6, ways: [way], own: 600, length: 200 });
             for (let k = 0; k < 6; k++) {
                 for (const one of talks)
-                    await turn(group, one, k);
+                    await quietTurn(group, one, k);
                 for (const other of conversations({ n: 3, turns: 1, name: `other-${k}`, own: 300 }))
-                    await turn(group, other, 0);
+                    await quietTurn(group, other, 0);
             }
             for (const one of talks)
                 assert.equal(new Set(placesOf(rigs.list, one)).size, 1, `${one.name}: ${placesOf(rigs.list, one)}`);
@@ -310,18 +314,18 @@ describe('who is asked', { concurrency: 4 }, () => {
         const talks = conversations({ n: 12, turns: 6, ways: Object.keys(WAYS), own: 600 });
         for (const k of [0, 1]) {
             for (const one of talks)
-                await turn(group, one, k);
+                await quietTurn(group, one, k);
         }
         await rigs.a.kill();
         for (const k of [2, 3]) {
             for (const one of talks)
-                await turn(group, one, k);
+                await quietTurn(group, one, k);
         }
         await rigs.a.revive();
         await until(async () => (await group.ask(`${Math.random()}`), group.state('a')), (state) => state === 'up', 30_000);
         for (const k of [4, 5]) {
             for (const one of talks)
-                await turn(group, one, k);
+                await quietTurn(group, one, k);
         }
         for (const one of talks) {
             const [, second, third, fourth, fifth, sixth] = placesOf(rigs.list, one);
@@ -335,7 +339,7 @@ describe('who is asked', { concurrency: 4 }, () => {
         const talks = conversations({ n: 2, turns: 3, ways: ['previous'] });
         for (let k = 0; k < 3; k++) {
             for (const one of talks)
-                await turn(group, one, k);
+                await quietTurn(group, one, k);
         }
         const ids = talks.map(({ questions }) => questions.slice(1).map((question) => rigs.a.rounds.find((round) => round.question === question).headers['x-session-id']));
         for (const own of ids) {
@@ -349,7 +353,7 @@ describe('who is asked', { concurrency: 4 }, () => {
         const { group, rigs } = await four(t, { policies: { m: { policy: 'round_robin' } } });
         const [one] = conversations({ n: 1, turns: 4, ways: ['keyed'] });
         for (let k = 0; k < 4; k++)
-            await turn(group, one, k);
+            await quietTurn(group, one, k);
         assert.deepEqual(rigs.counts(), { a: 1, b: 1, c: 1, d: 1 });
         assert.ok(rigs.rounds.every(({ headers }) => headers['x-session-id'] === undefined));
     });
