@@ -240,6 +240,7 @@ describe('who is told to come again', { concurrency: 4 }, () => {
         assert.equal(await p.group.metric('queue'), 0);
         p.openGate();
         await allServed(all);
+        await p.group.rest();
         assert.equal((await p.group.ask('room')).status, 200);
     });
 
