@@ -53,7 +53,7 @@ void rate_table_free(struct rate_table *t); /* NULL is fine */
 
 /* Any thread, all of them; now_ms is that of loop_now_ms(). user: a name, which is copied. */
 
-/* False: whoever has these takes part in nothing here. */
+/* True when one of the limits is set; a user without any is not counted here. */
 bool rate_limits_are_any(const struct rate_limits *limits);
 
 /* Takes a request of so many tokens, if its limits let it, and else nothing. A request with more tokens than a

@@ -8,13 +8,13 @@
 #include "flight/worker.h"
 #include "json/json_write.h"
 
-static void write_expiry(struct jw *j, int64_t expires_s)
+static void write_number(struct jw *j, const char *key, bool is_known, uint64_t n)
 {
-    jw_key(j, "expires");
-    if (expires_s == INT64_MAX)
-        jw_null(j);
+    jw_key(j, key);
+    if (is_known)
+        jw_int(j, (int64_t)n);
     else
-        jw_int(j, expires_s);
+        jw_null(j);
 }
 
 static void write_keys(struct jw *j, const struct api_key_name *name)
@@ -25,42 +25,34 @@ static void write_keys(struct jw *j, const struct api_key_name *name)
         jw_object(j);
         jw_key_string(j, "mark", k->mark);
         jw_key_bool(j, "admin", k->is_admin);
-        write_expiry(j, k->expires_s);
+        write_number(j, "expires", k->expires_s != INT64_MAX, (uint64_t)k->expires_s);
         jw_object_end(j);
     }
     jw_array_end(j);
 }
 
-/* null: all. */
+/* The models that a name may ask for; null when it may ask for all. */
 static void write_models(struct jw *j, const struct allowance *a)
 {
-    str rest = allowance_is_choosy(a) ? a->models : STR("");
+    str rest;
 
     jw_key(j, "models");
     if (!allowance_is_choosy(a)) {
         jw_null(j);
         return;
     }
+    rest = a->models;
     jw_array(j);
     while (rest.len > 0)
         jw_string(j, str_cut(&rest, ','));
     jw_array_end(j);
 }
 
-static void write_number(struct jw *j, const char *key, bool is_known, uint64_t n)
-{
-    jw_key(j, key);
-    if (is_known)
-        jw_int(j, (int64_t)n);
-    else
-        jw_null(j);
-}
-
-/* Nothing is counted of a name without limits. */
+/* The limits of a name and what is left of them. Requests of a name without limits are not counted: `running` is
+ * null then. */
 static void write_use(struct jw *j, const struct worker *w, const struct caller *caller)
 {
     const struct rate_limits limits = flight_limits_of(w, caller);
-    const bool is_counted = limits.rpm > 0 || limits.tpm > 0 || limits.concurrency > 0;
     struct rate_answer use = {.n_running = 0};
 
     if (w->rates != NULL)
@@ -68,7 +60,7 @@ static void write_use(struct jw *j, const struct worker *w, const struct caller 
     write_number(j, "rpm", limits.rpm > 0, limits.rpm);
     write_number(j, "tpm", limits.tpm > 0, limits.tpm);
     write_number(j, "concurrency", limits.concurrency > 0, limits.concurrency);
-    write_number(j, "running", is_counted, use.n_running);
+    write_number(j, "running", rate_limits_are_any(&limits), use.n_running);
     write_number(j, "requests_left", limits.rpm > 0, use.requests.left);
     write_number(j, "tokens_left", limits.tpm > 0, use.tokens.left);
 }

@@ -136,7 +136,7 @@ static void add_upstream(struct text_table *t, str raw)
 
 /* ---- keys */
 
-/* What is known of all keys of a name. */
+/* The keys of one name, summed up for its line. */
 struct keys {
     size_t n;
     str mark; /* of the first, escaped; STR_NONE: it has none */

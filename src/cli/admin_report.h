@@ -8,7 +8,7 @@
  * such answer. Members that are missing or of another type are shown as "-" or 0. *out may have failed. */
 bool admin_report_upstreams(str json, struct buf *out);
 
-/* The same with the answer of GET /admin/keys: a line for each name. */
+/* A table of the answer of GET /admin/keys, a line for each name; returns as the one above. */
 bool admin_report_keys(str json, struct buf *out);
 
 #endif

@@ -34,10 +34,11 @@ uint64_t flight_waited_ms(const struct flight *f);
 /* How many bytes of its prompts an upstream knew that was not asked, since it was busy or had failed. */
 size_t flight_cache_lost(const struct flight *f);
 
-/* Is it of use to know how the next request will say the answer? Only where there was a choice. */
+/* True when the upstream should learn how the next request will say the answer: only where there was a choice. */
 bool flight_wants_answer(const struct flight *f);
 
-/* That message, as JSON: the upstream of the round knows it from now on (OPERATIONS 4.5 rule 6). Any thread. */
+/* Notes that the upstream of the round knows the answer, given as the message, in JSON, that the next request will have
+ * (OPERATIONS 4.5 rule 6). Any thread. */
 void flight_note_answer(struct flight *f, str message);
 
 /* Might an answer with this status be followed by another attempt, if it is a failure? Then it is not passed on before

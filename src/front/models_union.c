@@ -16,7 +16,7 @@
 #include "wire/dialect/codex_model.h"
 #include "wire/dialect/model_merge.h"
 
-/* What is known of all upstreams, at one time. */
+/* The facts of all upstreams, at one time. */
 struct known {
     const struct upstream_table *table;
     struct upstream_facts **facts; /* references, one of each entry or NULL */
@@ -161,7 +161,7 @@ static void write_model(struct union_writer *to, struct union_model *m, str name
     }
 }
 
-/* Its alias may lead to a name that nobody has: then there is nothing to be shown. */
+/* A name whose alias leads to what nobody has is not shown. */
 static int add_model(struct union_writer *to, str name, struct err *reterr)
 {
     struct arena scratch = {.limit = 0};
@@ -312,7 +312,7 @@ void models_union_go_on(struct relay *relay)
     enum turn_next next;
 
     next = flight_await_lists(f, FLIGHT_LISTS_ALL, &e);
-    relay->awaits_lists = next == TURN_WAIT;
+    relay->awaits_union = next == TURN_WAIT;
     if (next == TURN_FAIL)
         relay_fail(relay, &e);
     if (next != TURN_GO)

@@ -347,7 +347,7 @@ static void on_upstream_known(void *arg)
 {
     struct relay *relay = arg;
 
-    if (relay->awaits_lists)
+    if (relay->awaits_union)
         models_union_go_on(relay);
     else if (relay->awaits_upstream)
         begin_call(relay);

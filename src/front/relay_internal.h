@@ -36,13 +36,13 @@ struct relay {
     const struct upstream_table *table; /* when it began */
     size_t n_unreached;                 /* of its upstreams, from the first on */
     bool is_judged;                     /* the held answer, before any of it is passed on */
-    bool awaits_list;                   /* of models */
+    bool awaits_route;                  /* lists of models have to be known for it */
     bool awaits_upstream;               /* what it is, before it is asked for its models */
     struct relay_limits limits;
 
     /* models_union.c */
     const struct upstream_table *union_of; /* that it is written of */
-    bool awaits_lists;                     /* of models, of all upstreams */
+    bool awaits_union;                     /* the lists of all upstreams */
 };
 
 /* ---- relay.c */
@@ -92,7 +92,7 @@ bool relay_upstream_ends(struct relay *relay, const struct err *failure);
 /* Is it about models, and are there several upstreams that may have them? */
 bool models_union_is_due(const struct relay *relay);
 
-/* Answers, once what the upstreams list is known, or is not to be had: to be called again when awaits_lists was set and
+/* Answers, once what the upstreams list is known, or is not to be had: to be called again when awaits_union was set and
  * more is known. */
 void models_union_go_on(struct relay *relay);
 

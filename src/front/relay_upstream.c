@@ -5,9 +5,9 @@
  *                   lists of models are waited for   ^       |
  *                                                    +-------+  another attempt
  *
- * What is not posted, as GET /v1/files, makes no model work: it goes to the first upstream without waiting for a
- * place, and what only reads to the next when that cannot be reached. What is posted without the name of a model goes
- * to the first as well, and has a place there. */
+ * A request by another method than POST, as GET /v1/files, makes no model work: it goes to the first upstream without
+ * waiting for a place, and GET and HEAD to the next when that cannot be reached. A POST that names no model goes to the
+ * first as well, and has a place there. */
 #include "flight/flight_admission.h"
 #include "flight/request_body.h"
 #include "front/relay_internal.h"
@@ -95,10 +95,10 @@ void relay_route_on(struct relay *relay)
     struct err e;
     enum turn_next next;
 
-    if (!relay->awaits_list)
+    if (!relay->awaits_route)
         return;
     next = flight_find_route(f, relay->asked_model, &e);
-    relay->awaits_list = next == TURN_WAIT;
+    relay->awaits_route = next == TURN_WAIT;
     if (next == TURN_GO)
         admit_relay(relay);
     else if (next == TURN_FAIL)
@@ -135,7 +135,7 @@ static void on_looked(void *arg, const struct err *failure)
     } else if (!needs_place(relay)) {
         relay_begin_call(relay);
     } else {
-        relay->awaits_list = true;
+        relay->awaits_route = true;
         relay_route_on(relay);
     }
 }

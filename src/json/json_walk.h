@@ -1,7 +1,7 @@
 /* json_walk.h -- go once more through JSON that has been found to be valid (RFC 8259).
  *
  * Where json_read.h checks every byte, this looks only for the ends of values, which costs a fraction.
- * It is for text that was read before, or that we wrote. Strings come raw, names of members too.
+ * A walk is for text that was read before, or that we wrote. Strings come raw, names of members too.
  *
  *     struct json_walk w = json_walk_of(text);
  *     str name;

@@ -111,7 +111,7 @@ bool upstream_health_drain(struct upstream_health_record *h, uint64_t now_ms,
 bool upstream_health_resume(struct upstream_health_record *h, uint64_t now_ms,
                             struct upstream_health_news *ret_news);
 
-/* It is not checked any more: what checks have found is forgotten, and it is up if that was why it is down. */
+/* Checks of the upstream have ended: what they have found is forgotten, and it is up if that was why it is down. */
 bool upstream_health_uncheck(struct upstream_health_record *h, uint64_t now_ms,
                              struct upstream_health_news *ret_news);
 

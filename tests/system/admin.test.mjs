@@ -371,7 +371,7 @@ test('the demo is one as well', async (t) => {
 test('names are shown with what they may and use, and nothing of their keys', async (t) => {
     const file = keysFile(t), HELD = 'sk-of-somebody-1';
     const hash = (name, key) => spawnSync(BINARY, ['key', 'hash', name], { encoding: 'utf8', input: `${key}\n`, env: ENVIRONMENT }).stdout.trim();
-    appendFileSync(file, `${hash('held', HELD)} models=test-model,qwen* rpm=60 tpm=100000 concurrency=4 weight=3 priority=low expires=2100-01-01\n`);
+    appendFileSync(file, `${hash('held', HELD)} models=test-model,qwen* rpm=2 tpm=60 concurrency=4 weight=3 priority=low expires=2100-01-01\n`);
     appendFileSync(file, `${hash('operator', 'sk-of-the-operator-2')}\n`);
     const { up, daemon, admin } = await place(t, { args: ['--api-keys-file', file, '--limit-rpm', '1000'] });
     const look = async () => (await get(admin, '/admin/keys')).json.data;
@@ -381,15 +381,15 @@ test('names are shown with what they may and use, and nothing of their keys', as
         rpm: 1000, tpm: null, concurrency: null, running: 0, requests_left: 1000, tokens_left: null });
     assert.deepEqual([operator.name, operator.keys.map((key) => key.admin)], ['operator', [true, false]]);
     assert.deepEqual({ ...fresh, keys: null }, { name: 'held', keys: null, models: ['test-model', 'qwen*'], weight: 3, priority: 'low',
-        rpm: 60, tpm: 100_000, concurrency: 4, running: 0, requests_left: 60, tokens_left: 100_000 });
+        rpm: 2, tpm: 60, concurrency: 4, running: 0, requests_left: 2, tokens_left: 60 });
     assert.equal(fresh.keys[0].expires, Date.UTC(2100, 0, 2) / 1000);
 
     up.next(held());
     const slow = open(daemon, { input: PROMPT, model: 'test-model', stream: true }, { headers: bearer(HELD) });
     await slow.until('Slow');
     const busy = (await look())[2];
-    assert.deepEqual([busy.running, busy.requests_left], [1, 59]);
-    assert.ok(busy.tokens_left < 100_000);
+    assert.deepEqual([busy.running, busy.requests_left], [1, 1]); /* it comes back in half a minute */
+    assert.ok(busy.tokens_left < 60);
     slow.destroy();
     await until(look, (list) => list[2].running === 0);
     const { text } = await get(admin, '/admin/keys');

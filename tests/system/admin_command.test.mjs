@@ -107,13 +107,13 @@ describe('antiphon upstreams', () => {
 
 describe('antiphon keys', () => {
     test('shows whose keys there are, what they may and what is left', async (t) => {
-        const file = fileOf(t, 'keys', `${line('alice', OWNER, ' models=m rpm=60 concurrency=2')}\n${line('alice', 'sk-of-alice-2', ' expires=2100-01-01')}\n${line('ops', OPERATOR, ' admin')}\n`);
+        const file = fileOf(t, 'keys', `${line('alice', OWNER, ' models=m rpm=2 concurrency=2')}\n${line('alice', 'sk-of-alice-2', ' expires=2100-01-01')}\n${line('ops', OPERATOR, ' admin')}\n`);
         const { flags, admin, api } = await startTwo(t, { args: ['--api-keys-file', file] });
         assert.equal((await ask(api, { model: 'm', input: 'Hi' }, { headers: { authorization: `Bearer ${OWNER}` } })).status, 200);
         const { status, stdout, stderr } = await run(t, ['keys', ...flags]);
         assert.deepEqual([status, stderr], [0, '']);
         const { alice, ops } = tableOf(stdout);
-        assert.deepEqual(alice, { notes: [], NAME: 'alice', KEYS: '2', ADMIN: '-', RUNNING: '0/2', 'REQUESTS LEFT': '59/60', 'TOKENS LEFT': '-', WEIGHT: '1', PRIORITY: 'normal', EXPIRES: '-', MODELS: 'm' });
+        assert.deepEqual(alice, { notes: [], NAME: 'alice', KEYS: '2', ADMIN: '-', RUNNING: '0/2', 'REQUESTS LEFT': '1/2', 'TOKENS LEFT': '-', WEIGHT: '1', PRIORITY: 'normal', EXPIRES: '-', MODELS: 'm' });
         assert.deepEqual([ops.KEYS, ops.ADMIN, ops.RUNNING, ops.MODELS], ['1', 'yes', '-', 'all']);
         const json = await run(t, ['keys', '--json', ...flags]);
         assert.deepEqual(JSON.parse(json.stdout).data.map(({ name }) => name), (await get(admin, '/admin/keys')).json.data.map(({ name }) => name));
