@@ -70,11 +70,13 @@ void relay_complete(struct relay *relay);
 
 /* ---- relay_upstream.c */
 
-/* Finds the upstream of what is posted, waits for a place there, and asks; that of others is asked at once.
- * on_known: a list of models that was waited for is there, or not to be had. */
+/* Finds the upstream of what is posted, waits for a place there, and asks; that of others is asked at once. */
 void relay_route(struct relay *relay);
-bool relay_only_reads(const struct relay *relay); /* GET, HEAD */
+
+/* A list of models that relay_route() waited for is there, or not to be had. */
 void relay_route_on(struct relay *relay);
+
+bool relay_only_reads(const struct relay *relay); /* GET, HEAD */
 void relay_on_admitted(void *arg);
 
 /* The head of an answer: is it held until it is known what comes of it? */

@@ -184,8 +184,9 @@ enum turn_next turn_admit(void *arg, struct err *reterr)
     const enum turn_next next = admit_round(t, reterr);
 
     if (next == TURN_GO || next == TURN_ELSE) {
+        /* Of a round that is asked again the marks are those of its first attempt. */
+        t->is_rewritten = next == TURN_ELSE || (t->retried != NULL && t->is_rewritten);
         t->retried = NULL; /* another attempt begins */
-        t->is_rewritten = next == TURN_ELSE;
     }
     return next == TURN_FAIL ? fail_waiting(t, reterr) : next;
 }

@@ -40,8 +40,8 @@ struct upstream_watch *upstream_watch_new(struct loop *loop, const struct upstre
 /* Before upstream_watch_begin(), or when the loop has stopped. NULL is fine. */
 void upstream_watch_free(struct upstream_watch *w);
 
-/* Asks the upstream at once, the first time, and by itself whenever what is known is old; with this key from now
- * on, which is copied. On the loop's thread. */
+/* Asks the upstream at once, the first time; one of several is also asked by itself whenever what is known is old. The
+ * key, which is copied, is used from now on. On the loop's thread. */
 void upstream_watch_begin(struct upstream_watch *w, str authorization);
 
 /* No table has the upstream any more: it is asked only for turns that still go there. On the loop's thread. */
