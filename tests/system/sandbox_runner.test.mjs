@@ -193,16 +193,16 @@ test('what a thread or program writes between runs is dropped, and blocks nothin
 /* ---- interrupts */
 
 for (const [what, code] of [
-    ['an endless loop', 'while True: pass'],
-    ['a wait', 'import time\ntime.sleep(1000)'],
-    ['a program', 'import subprocess\nsubprocess.run(["sleep", "1000"])'],
-    ['a regular expression that never lets go', 'import re\nre.match("(a*)*b", "a" * 60)'],
-    ['a repr()', 'class R:\n    def __repr__(self):\n        while True: pass\nR()'],
+    ['an endless loop', 'running()\nwhile True: pass'],
+    ['a wait', 'import time\ntime.sleep(running() or 1000)'],
+    ['a program', 'import subprocess\nsubprocess.run(["sleep", running() or "1000"])'],
+    ['a regular expression that never lets go', 'import re\nre.match("(a*)*b", running() or "a" * 60)'],
+    ['a repr()', 'class R:\n    def __repr__(self):\n        running()\n        while True: pass\nR()'],
 ]) {
     test(`an interrupt ends ${what}`, async (t) => {
         const runner = await startRunner(t);
-        await runner.run('x = 5');
-        const id = runner.request('run', { code: `open("running", "w").close()\n${code}` });
+        await runner.run('x = 5\ndef running(): open("running", "w").close()');
+        const id = runner.request('run', { code });
         await runner.fileExists('running');
         runner.interrupt();
         const answer = await runner.next();
