@@ -61,8 +61,9 @@ int turn_note_written(struct turn *t, struct err *reterr)
     if (token_request_read(buf_str(&t->chat_body), &t->flight.arena, &n->request, reterr) == -1)
         return -1;
     scope = turn_memory_scope(t);
-    n->has_key = !str_is_none(scope) && t->flight.worker->config->count_cache > 0 &&
-                 token_key_make(scope, &n->request, &n->key);
+    n->has_key = !str_is_none(scope) && t->flight.worker->config->count_cache > 0;
+    if (n->has_key)
+        n->key = token_key_make(turn_counts(t), scope, &n->request);
     return 0;
 }
 

@@ -5,6 +5,9 @@
 #include <string.h>
 #include <uv.h>
 
+#include "affinity/keyed_hash.h"
+#include "ev/loop.h"
+
 enum { ROW = 4 };
 
 static const uint64_t ruled_out_ms = 3600 * 1000;
@@ -23,6 +26,7 @@ struct token_memory {
         bool has_worked;
     } ways[TOKEN_WAYS];
     uint64_t lifetime_ms;
+    struct token_key secret;
     size_t n_rows;
     struct slot slots[];
 };
@@ -39,6 +43,7 @@ struct token_memory *token_memory_new(const struct token_memory_conf *conf, stru
     }
     m->n_rows = n_rows;
     m->lifetime_ms = conf->lifetime_ms;
+    random_fill(NULL, &m->secret, sizeof(m->secret));
     return m;
 }
 
@@ -100,27 +105,24 @@ void token_memory_note_worked(struct token_memory *m, enum token_way way)
 
 /* ---- counts */
 
-/* Members are told apart by themselves, but an owner may be any text. */
-bool token_key_make(str owner, const struct token_request *r, struct token_key *ret)
+/* Members are told apart by themselves, and an owner is hashed alone. */
+struct token_key token_key_make(const struct token_memory *m, str owner,
+                                const struct token_request *r)
 {
-    const unsigned char kind = r->is_prompt ? 1 : 0;
-    struct sha256_run *run = sha256_begin();
+    struct token_key key;
 
-    sha256_add(run, str_from((const char *)&owner.len, sizeof(owner.len)));
-    sha256_add(run, owner);
-    sha256_add(run, str_from((const char *)&kind, sizeof(kind)));
-    for (const struct token_member *m = r->first; m != NULL; m = m->next)
-        sha256_add(run, m->text);
-    return sha256_end(run, ret->hash);
+    for (size_t i = 0; i < COUNT_OF(key.hash); i++) {
+        key.hash[i] = keyed_hash(m->secret.hash[i] ^ (r->is_prompt ? 1 : 0), owner);
+        for (const struct token_member *of = r->first; of != NULL; of = of->next)
+            key.hash[i] = keyed_hash(key.hash[i], of->text);
+    }
+    return key;
 }
 
 /* With the lock held, like what follows. */
 static struct slot *row_of(struct token_memory *m, const struct token_key *key)
 {
-    size_t place;
-
-    memcpy(&place, key->hash, sizeof(place));
-    return &m->slots[place % m->n_rows * ROW];
+    return &m->slots[key->hash[0] % m->n_rows * ROW];
 }
 
 static struct slot *find_slot(struct token_memory *m, const struct token_key *key, uint64_t now_ms)

@@ -9,7 +9,6 @@
 #define ANTIPHON_UPSTREAM_TOKEN_MEMORY_H
 
 #include "base/err.h"
-#include "ev/sha256.h"
 #include "wire/dialect/token_way.h"
 
 struct token_memory;
@@ -39,12 +38,14 @@ void token_memory_note_worked(struct token_memory *m, enum token_way way);
 
 /* ---- counts */
 
+/* Of this memory alone: its hashes are under a secret of its own. */
 struct token_key {
-    unsigned char hash[SHA256_BYTES];
+    uint64_t hash[2];
 };
 
-/* owner: whose request it is. False when it cannot be hashed. */
-bool token_key_make(str owner, const struct token_request *r, struct token_key *ret);
+/* owner: whose request it is. */
+struct token_key token_key_make(const struct token_memory *m, str owner,
+                                const struct token_request *r);
 
 /* The tokens of a request; 0: not known. */
 int64_t token_memory_find(struct token_memory *m, const struct token_key *key, uint64_t now_ms);

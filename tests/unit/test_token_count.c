@@ -42,7 +42,7 @@ static void open_counts(enum upstream_kind kind)
     memset(&one, 0, sizeof(one));
     arena_init(&one.arena, 0);
     assert_int_equal(token_request_read(STR(BODY), &one.arena, &one.request, &e), 0);
-    assert_true(token_key_make(STR(""), &one.request, &one.key));
+    one.key = token_key_make(stage.live.counts, STR(""), &one.request);
     one.conf = (struct token_count_conf){
         .memory = stage.live.counts,
         .request = &one.request,

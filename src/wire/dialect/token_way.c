@@ -1,7 +1,7 @@
 /* token_way.c -- bodies of questions, put together from members of the request. */
 #include "wire/dialect/token_way.h"
 
-#include "json/json_read.h"
+#include "json/json_walk.h"
 #include "json/json_write.h"
 
 #define KIND(name) KIND_##name
@@ -81,12 +81,9 @@ static bool is_apart(str name)
     return false;
 }
 
-/* A member of the object that is being read, and its value next. */
-static struct token_member read_member(struct jr *j)
+static struct token_member member_of(str name, str value)
 {
-    const str name = j->raw_key; /* until there are members inside */
-    const char *const start = name.p - 1;
-    const str value = jr_raw(j);
+    const char *const start = name.p - 1; /* its quote */
 
     return (struct token_member){.name = name,
                                  .text = str_from(start, (size_t)(value.p + value.len - start)),
@@ -96,21 +93,20 @@ static struct token_member read_member(struct jr *j)
 int token_request_read(str body, struct arena *a, struct token_request *ret, struct err *reterr)
 {
     struct token_member **end = &ret->first;
-    struct jr j;
+    struct json_walk w = json_walk_of(body);
     str name;
 
     ret->first = NULL;
-    jr_init(&j, body);
-    (void)jr_enter(&j, JR_OBJECT);
-    while (jr_next_member(&j, &name)) {
-        if (is_apart(name)) {
-            jr_skip(&j);
+    (void)json_walk_enter(&w, JR_OBJECT);
+    while (json_walk_member(&w, &name)) {
+        const str value = json_walk_value(&w);
+
+        if (is_apart(name))
             continue;
-        }
         *end = arena_alloc(a, sizeof(**end));
         if (*end == NULL)
             return err_set_no_memory(reterr);
-        **end = read_member(&j);
+        **end = member_of(name, value);
         end = &(*end)->next;
     }
     return 0;
@@ -194,13 +190,12 @@ static const str template_arguments[] = {STR_INIT("reasoning_effort"), STR_INIT(
 
 static void write_members_of(str object, struct jw *w)
 {
-    struct jr j;
+    struct json_walk inside = json_walk_of(object);
     str name;
 
-    jr_init(&j, object);
-    (void)jr_enter(&j, JR_OBJECT);
-    while (jr_next_member(&j, &name))
-        jw_raw(w, read_member(&j).text);
+    (void)json_walk_enter(&inside, JR_OBJECT);
+    while (json_walk_member(&inside, &name))
+        jw_raw(w, member_of(name, json_walk_value(&inside)).text);
 }
 
 static void write_template_arguments(const struct token_request *r, struct jw *w)
