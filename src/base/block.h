@@ -14,6 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 enum { BLOCK_BYTES = 16 };
 
@@ -27,27 +30,62 @@ static inline block block_load(const char *p)
     return b;
 }
 
-/* Index of the first of eight bytes that is not zero; there is one. */
-static inline size_t block_first_of_half(uint64_t half)
+/* A bit for each marked byte, the lowest for the first. */
+static inline unsigned block_mask(block marks)
 {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    return (size_t)__builtin_ctzll(half) / 8;
+#ifdef __SSE2__
+    return (unsigned)_mm_movemask_epi8((__m128i)marks);
 #else
-    return (size_t)__builtin_clzll(half) / 8;
+    unsigned mask = 0;
+
+    for (unsigned i = 0; i < BLOCK_BYTES; i++)
+        mask |= (unsigned)(marks[i] != 0) << i;
+    return mask;
 #endif
 }
 
 /* Index of the first marked byte; BLOCK_BYTES when none is. */
 static inline size_t block_first(block marks)
 {
-    uint64_t halves[2];
+    return (size_t)__builtin_ctz(block_mask(marks) | 1U << BLOCK_BYTES);
+}
 
-    memcpy(halves, &marks, sizeof(halves));
-    if (halves[0] != 0)
-        return block_first_of_half(halves[0]);
-    if (halves[1] != 0)
-        return 8 + block_first_of_half(halves[1]);
-    return BLOCK_BYTES;
+/* The last bytes of a text, fewer than a block; 'x' stands behind them. */
+static inline block block_load_rest(const char *p, size_t n)
+{
+    char bytes[BLOCK_BYTES];
+
+    memset(bytes, 'x', sizeof(bytes));
+    memcpy(bytes, p, n);
+    return block_load(bytes);
+}
+
+/* Shows the marked bytes from p to end one after the other to see(), which returns where to go on, at most
+ * BLOCK_BYTES behind it, or NULL to stop there. What it passed is not shown. Returns where it stopped, or
+ * end. Both functions are to be known where this is called, since only inlined this is quick; 'x' is
+ * not to be marked. */
+__attribute__((always_inline)) static inline const char *
+block_walk(const char *p, const char *end, block (*marks)(block b),
+           const char *(*see)(const char *p, const char *end, void *arg), void *arg)
+{
+    while (p < end) {
+        const char *const start = p;
+        const size_t n = (size_t)(end - start);
+        unsigned left =
+            block_mask(marks(n < BLOCK_BYTES ? block_load_rest(start, n) : block_load(start)));
+
+        while (left != 0) {
+            const char *const at = start + __builtin_ctz(left);
+
+            p = see(at, end, arg);
+            if (p == NULL)
+                return at;
+            left &= ~0U << (p - start);
+        }
+        if (p - start < BLOCK_BYTES)
+            p = n < BLOCK_BYTES ? end : start + BLOCK_BYTES;
+    }
+    return end;
 }
 
 #endif

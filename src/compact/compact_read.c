@@ -88,15 +88,14 @@ static int take_inside(const struct reading *s, struct item *read, size_t index,
 
 static int read_list(const struct reading *s, str array, size_t index, struct item_list *ret)
 {
-    struct jr j;
+    struct json_walk w = json_walk_of(str_is_none(array) ? STR("[]") : array);
 
     *ret = (struct item_list){0};
-    jr_init(&j, str_is_none(array) ? STR("[]") : array);
-    (void)jr_enter(&j, JR_ARRAY);
-    while (jr_next_element(&j)) {
+    (void)json_walk_enter(&w, JR_ARRAY);
+    while (json_walk_element(&w)) {
         struct item read = {.kind = ITEM_IGNORED};
 
-        if (item_read(&j, NULL, &s->inside, s->ids, s->arena, &read, s->reterr) == -1 ||
+        if (item_read(&w, NULL, &s->inside, s->ids, s->arena, &read, s->reterr) == -1 ||
             take_inside(s, &read, index, ret) == -1)
             return -1;
     }
@@ -240,10 +239,9 @@ static int keep_messages(struct reading *s)
     keep_tools(s);
     for (size_t i = 0; i < kept.before.n; i++) {
         struct item it = {.kind = ITEM_IGNORED};
-        struct jr j;
+        struct json_walk w = json_walk_of(kept.before.v[i].body);
 
-        jr_init(&j, kept.before.v[i].body);
-        if (item_read(&j, NULL, &s->inside, s->ids, s->arena, &it, s->reterr) == -1)
+        if (item_read(&w, NULL, &s->inside, s->ids, s->arena, &it, s->reterr) == -1)
             return -1;
         it.is_kept = true;
         if (add_copy(&s->out, &it, s->arena, s->reterr) == -1)

@@ -198,7 +198,7 @@ static int add_text(struct content *c, str text, struct arena *a, struct err *re
 }
 
 /* Reads the next element of a content array, in place: long texts are passed once. */
-static int parse_part(struct jr *j, const struct path *at, const struct input_options *o,
+static int parse_part(struct json_walk *w, const struct path *at, const struct input_options *o,
                       struct arena *a, struct content *c, struct err *reterr)
 {
     struct path type_at = path_member(at, STR("type"));
@@ -207,12 +207,12 @@ static int parse_part(struct jr *j, const struct path *at, const struct input_op
     const struct part_type *type;
     struct part *p;
 
-    if (jr_peek(j) == JR_STRING) /* some clients write bare strings */
-        return add_text(c, jr_string(j), a, reterr);
-    from.raw.p = j->p;
-    if (fields_read(j, FIELDS(part_table), at, &f, NULL, reterr) == -1)
+    if (json_walk_peek(w) == JR_STRING) /* some clients write bare strings */
+        return add_text(c, json_walk_string(w), a, reterr);
+    from.raw.p = w->p;
+    if (fields_walk(w, FIELDS(part_table), at, &f, reterr) == -1)
         return -1;
-    from.raw.len = (size_t)(j->p - from.raw.p);
+    from.raw.len = (size_t)(w->p - from.raw.p);
     if (str_is_none(f.type))
         return reject_missing(&type_at, reterr);
     type = find_type(f.type);
@@ -236,7 +236,7 @@ int content_from_text(str text, struct arena *a, struct content *ret, struct err
 int content_parse(str raw, const struct path *at, const struct input_options *o, struct arena *a,
                   struct content *ret, struct err *reterr)
 {
-    struct jr j;
+    struct json_walk w = json_walk_of(raw);
 
     *ret = (struct content){0};
     if (str_is_none(raw))
@@ -245,12 +245,11 @@ int content_parse(str raw, const struct path *at, const struct input_options *o,
         return -1;
     if (jr_type_of(raw) == JR_STRING)
         return add_text(ret, field_text(raw), a, reterr);
-    jr_init(&j, raw);
-    (void)jr_enter(&j, JR_ARRAY);
-    for (size_t i = 0; jr_next_element(&j); i++) {
+    (void)json_walk_enter(&w, JR_ARRAY);
+    for (size_t i = 0; json_walk_element(&w); i++) {
         struct path part_at = path_index(at, i);
 
-        if (parse_part(&j, &part_at, o, a, ret, reterr) == -1)
+        if (parse_part(&w, &part_at, o, a, ret, reterr) == -1)
             return -1;
     }
     return 0;
@@ -258,12 +257,12 @@ int content_parse(str raw, const struct path *at, const struct input_options *o,
 
 bool content_is_parts(str raw)
 {
-    struct jr j;
+    struct json_walk w = json_walk_of(raw);
 
-    jr_init(&j, raw);
-    if (!jr_enter(&j, JR_ARRAY))
+    if (!json_walk_enter(&w, JR_ARRAY))
         return false;
-    return !jr_next_element(&j) || !str_is_none(jr_member_string(jr_raw(&j), STR("type")));
+    return !json_walk_element(&w) ||
+           !str_is_none(jr_member_string(json_walk_value(&w), STR("type")));
 }
 
 int content_parse_output(str raw, const struct path *at, const struct input_options *o,

@@ -3,6 +3,8 @@
 
 #include <stdbool.h>
 
+#include "json/json_text.h"
+
 #define BIT(type) (1U << (type))
 
 static const struct {
@@ -90,6 +92,37 @@ int fields_read(struct jr *j, struct fields f, const struct path *at, void *ret,
     return rc;
 }
 
+/* Names are seldom written with escapes. */
+static const struct field *find_raw_field(struct fields f, str raw_name)
+{
+    const struct field *field = find_field(f, raw_name);
+
+    for (size_t i = 0; field == NULL && i < f.n && json_text_has_escape(raw_name); i++)
+        field = json_text_eq(raw_name, f.table[i].name) ? f.table + i : NULL;
+    return field;
+}
+
+int fields_walk(struct json_walk *w, struct fields f, const struct path *at, void *ret,
+                struct err *reterr)
+{
+    const enum jr_type type = json_walk_peek(w);
+    int rc = 0;
+    str name;
+
+    if (!json_walk_enter(w, JR_OBJECT)) {
+        (void)json_walk_value(w);
+        return reject_type(at, "an object", jr_type_name(type), reterr);
+    }
+    while (json_walk_member(w, &name)) {
+        const struct field *field = find_raw_field(f, name);
+        const str raw = json_walk_value(w);
+
+        if (field != NULL && store(field, raw, at, ret, rc == 0 ? reterr : NULL) == -1)
+            rc = -1;
+    }
+    return rc;
+}
+
 int fields_read_body(str body, struct fields f, void *ret, const struct field_sink *others,
                      struct err *reterr)
 {
@@ -107,8 +140,7 @@ int fields_read_body(str body, struct fields f, void *ret, const struct field_si
 
 int fields_read_raw(str raw, struct fields f, const struct path *at, void *ret, struct err *reterr)
 {
-    struct jr j;
+    struct json_walk w = json_walk_of(raw);
 
-    jr_init(&j, raw);
-    return fields_read(&j, f, at, ret, NULL, reterr);
+    return fields_walk(&w, f, at, ret, reterr);
 }

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "conv/reject.h"
 #include "json/json_read.h"
+#include "json/json_walk.h"
 
 enum field_kind {
     FIELD_TEXT, /* a string: stored without quotes, still escaped; every other kind stays raw */
@@ -63,7 +64,10 @@ int fields_read(struct jr *j, struct fields f, const struct path *at, void *ret,
 int fields_read_body(str body, struct fields f, void *ret, const struct field_sink *others,
                      struct err *reterr);
 
-/* The same for a value that jr_raw() returned before. */
+/* The same for what is known to be valid JSON: the next value of a walk, or a value that jr_raw()
+ * returned before. */
+int fields_walk(struct json_walk *w, struct fields f, const struct path *at, void *ret,
+                struct err *reterr);
 int fields_read_raw(str raw, struct fields f, const struct path *at, void *ret, struct err *reterr);
 
 /* 0 when raw is of this kind, else -1 with the type error. */

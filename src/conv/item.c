@@ -389,9 +389,9 @@ static bool is_passed_over(const struct item_reading *r, const struct item_type 
     return type->read == NULL || (type->kind == ITEM_IGNORED && !is_readable);
 }
 
-static int read_object(struct item_reading *r, struct jr *j)
+static int read_object(struct item_reading *r, struct json_walk *w)
 {
-    int rc = fields_read(j, FIELDS(item_table), r->at, &r->f, NULL, r->reterr);
+    int rc = fields_walk(w, FIELDS(item_table), r->at, &r->f, r->reterr);
     str name = item_type_name(r->f.type, r->f.role, r->f.id);
     const struct item_type *type = str_is_none(name) ? NULL : find_type(r->options, name);
 
@@ -410,23 +410,23 @@ static int read_object(struct item_reading *r, struct jr *j)
 }
 
 /* A bare string is what the user says. */
-static int read_bare_string(const struct item_reading *r, struct jr *j)
+static int read_bare_string(const struct item_reading *r, struct json_walk *w)
 {
     r->item->kind = ITEM_MESSAGE;
     r->item->role = ROLE_USER;
-    return content_from_text(jr_string(j), r->arena, &r->item->content, r->reterr);
+    return content_from_text(json_walk_string(w), r->arena, &r->item->content, r->reterr);
 }
 
-int item_read(struct jr *j, const struct path *at, const struct input_options *o,
+int item_read(struct json_walk *w, const struct path *at, const struct input_options *o,
               const struct id_source *ids, struct arena *a, struct item *ret, struct err *reterr)
 {
     struct item_reading r = {
         .at = at, .options = o, .ids = ids, .arena = a, .item = ret, .reterr = reterr};
-    const bool is_string = jr_peek(j) == JR_STRING;
-    const char *start = j->p;
+    const bool is_string = json_walk_peek(w) == JR_STRING;
+    const char *start = w->p;
 
-    if ((is_string ? read_bare_string(&r, j) : read_object(&r, j)) == -1)
+    if ((is_string ? read_bare_string(&r, w) : read_object(&r, w)) == -1)
         return -1;
-    ret->raw = str_from(start, (size_t)(j->p - start));
+    ret->raw = str_from(start, (size_t)(w->p - start));
     return 0;
 }

@@ -15,7 +15,7 @@
 #include "base/id.h"
 #include "conv/content.h"
 #include "conv/hosted.h"
-#include "json/json_read.h"
+#include "json/json_walk.h"
 
 enum item_kind {
     ITEM_MESSAGE,           /* role, content */
@@ -144,9 +144,9 @@ void item_take_result(struct item *it, const struct item *result);
 str item_type_name(str type, str role, str id);
 
 /* Reads the next value as an item into *ret, which must be zeroed but for index
- * and next. The value must be valid JSON; at is its place. A call without an id
+ * and next. The walk is of valid JSON; at is its place. A call without an id
  * gets one from ids. */
-int item_read(struct jr *j, const struct path *at, const struct input_options *o,
+int item_read(struct json_walk *w, const struct path *at, const struct input_options *o,
               const struct id_source *ids, struct arena *a, struct item *ret, struct err *reterr);
 
 /* input is a raw value: a string is one user message, an array holds items. at

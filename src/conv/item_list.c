@@ -54,18 +54,17 @@ int item_list_parse(str input, const struct path *at, const struct input_options
     const bool is_array = jr_type_of(input) == JR_ARRAY;
     struct item_list list = {0};
     struct item *it;
-    struct jr j;
+    struct json_walk w = json_walk_of(input);
 
-    jr_init(&j, input);
     if (is_array)
-        (void)jr_enter(&j, JR_ARRAY);
-    while (is_array ? jr_next_element(&j) : list.n == 0) {
+        (void)json_walk_enter(&w, JR_ARRAY);
+    while (is_array ? json_walk_element(&w) : list.n == 0) {
         const struct path element = path_index(at, list.n);
 
         it = item_list_add(&list, a);
         if (it == NULL)
             return err_set_no_memory(reterr);
-        if (item_read(&j, is_array ? &element : at, o, ids, a, it, reterr) == -1)
+        if (item_read(&w, is_array ? &element : at, o, ids, a, it, reterr) == -1)
             return -1;
     }
     *ret = list;

@@ -12,16 +12,6 @@
 #include "base/utf8.h"
 #include "json/json_text.h"
 
-/* What a byte means inside a string. */
-enum { PLAIN, QUOTE, ESCAPE, MULTIBYTE, CONTROL };
-
-static const unsigned char string_class[256] = {
-    [0 ... 31] = CONTROL,
-    ['"'] = QUOTE,
-    ['\\'] = ESCAPE,
-    [128 ... 255] = MULTIBYTE,
-};
-
 void jr_init(struct jr *j, str text)
 {
     if (text.len == 0)
@@ -112,72 +102,54 @@ static const bool is_short_escape[256] = {
     ['f'] = true, ['n'] = true,  ['r'] = true, ['t'] = true,
 };
 
-/* Checks the escape that p is at, and moves behind it. */
-static bool scan_escape(struct jr *j)
+/* Checks the escape at p; returns what is behind it, or NULL. */
+static const char *see_escape(struct jr *j, const char *p)
 {
     j->has_escape = true;
-    if (j->end - j->p < 2)
-        return set_error(j, "string not closed");
-    if (is_short_escape[(unsigned char)j->p[1]]) {
-        j->p += 2;
-        return true;
-    }
-    if (j->p[1] != 'u')
-        return set_error(j, "bad escape");
-    if (j->end - j->p < 6 || !is_hex4(j->p + 2))
-        return set_error(j, "bad \\u escape");
-    j->p += 6;
-    return true;
+    if (j->end - p < 2)
+        return set_error(j, "string not closed"), NULL;
+    if (is_short_escape[(unsigned char)p[1]])
+        return p + 2;
+    if (p[1] != 'u')
+        return set_error(j, "bad escape"), NULL;
+    if (j->end - p < 6 || !is_hex4(p + 2))
+        return set_error(j, "bad \\u escape"), NULL;
+    return p + 6;
 }
 
-/* The first byte from p on that is not plain, or end. */
-static const char *plain_end(const char *p, const char *end)
+static const char *see_multibyte(struct jr *j, const char *p)
 {
-    while (end - p >= BLOCK_BYTES) {
-        block b = block_load(p);
-        size_t n = block_first((b == '"') | (b == '\\') | (b < ' '));
+    const size_t n = utf8_char(str_from(p, (size_t)(j->end - p)));
 
-        p += n;
-        if (n < BLOCK_BYTES)
-            return p;
-    }
-    while (p < end && string_class[(unsigned char)*p] == PLAIN)
-        p++;
-    return p;
+    return n == 0 ? set_error(j, "malformed UTF-8"), NULL : p + n;
 }
 
-static bool scan_multibyte(struct jr *j)
+/* All but ASCII that stands for itself. */
+static inline block mark_special(block b)
 {
-    size_t n = utf8_char(str_from(j->p, (size_t)(j->end - j->p)));
+    return (b == '"') | (b == '\\') | (b < ' ');
+}
 
-    if (n == 0)
-        return set_error(j, "malformed UTF-8");
-    j->p += n;
-    return true;
+/* Returns what is behind it, or NULL at a quote or a mistake. */
+static inline const char *see_special(const char *p, const char *end, void *arg)
+{
+    struct jr *j = arg;
+
+    (void)end;
+    if (*p == '"')
+        return NULL;
+    if (*p == '\\')
+        return see_escape(j, p);
+    if ((unsigned char)*p < ' ')
+        return set_error(j, "control character in a string"), NULL;
+    return see_multibyte(j, p);
 }
 
 /* Moves to the next quote that is not escaped, or to the end of the text. */
 static bool scan_text(struct jr *j)
 {
-    for (;;) {
-        j->p = plain_end(j->p, j->end);
-        if (j->p == j->end)
-            return true;
-        switch (string_class[(unsigned char)*j->p]) {
-        case QUOTE:
-            return true;
-        case ESCAPE:
-            if (!scan_escape(j))
-                return false;
-            break;
-        case MULTIBYTE:
-            if (!scan_multibyte(j))
-                return false;
-            break;
-        default:
-            return set_error(j, "control character in a string");
-        }
-    }
+    j->p = block_walk(j->p, j->end, mark_special, see_special, j);
+    return j->error == NULL;
 }
 
 /* Checks the string whose opening quote p is at, and moves behind the closing one. */

@@ -97,7 +97,7 @@ str json_text_dup(struct arena *a, str escaped)
     struct buf out = {0};
     char *p;
 
-    if (str_is_none(escaped) || str_find_char(escaped, '\\') == escaped.len)
+    if (str_is_none(escaped) || !json_text_has_escape(escaped))
         return escaped;
     p = arena_alloc(a, escaped.len);
     if (p == NULL)
@@ -204,38 +204,29 @@ static void splice_unit(struct json_splice *s, uint16_t c, struct buf *out)
         append_escape(is_low(c) ? 0xFFFD : c, out);
 }
 
-/* The first byte of s that could need care, or s.len. */
-static size_t next_suspect(str s)
+static inline block mark_suspect(block b)
 {
-    size_t n = 0;
+    return (b == '\\') | (b == (signed char)'\xC2') | (b == (signed char)'\xE2');
+}
 
-    while (s.len - n >= BLOCK_BYTES) {
-        block b = block_load(s.p + n);
-        size_t first =
-            block_first((b == '\\') | (b == (signed char)'\xC2') | (b == (signed char)'\xE2'));
+/* Stops at a \u escape or a line breaker. */
+static inline const char *see_suspect(const char *p, const char *end, void *arg)
+{
+    const str rest = str_from(p, (size_t)(end - p));
+    const char *escape;
 
-        n += first;
-        if (first < BLOCK_BYTES)
-            return n;
-    }
-    while (n < s.len && s.p[n] != '\\' && s.p[n] != '\xC2' && s.p[n] != '\xE2')
-        n++;
-    return n;
+    (void)arg;
+    if (*p == '\\')
+        return is_unicode_escape(rest) ? NULL : p + 2;
+    return line_breaker(rest, &escape) > 0 ? NULL : p + 1;
 }
 
 /* Bytes that can be copied as they are: up to a \u escape or a line breaker. */
 static size_t harmless_length(str s)
 {
-    size_t n = next_suspect(s);
-    const char *escape;
+    const char *const end = s.p + s.len;
 
-    while (n < s.len) {
-        if (is_unicode_escape(str_skip(s, n)) || line_breaker(str_skip(s, n), &escape) > 0)
-            return n;
-        n += s.p[n] == '\\' ? 2 : 1;
-        n += next_suspect(str_skip(s, n));
-    }
-    return s.len;
+    return s.len == 0 ? 0 : (size_t)(block_walk(s.p, end, mark_suspect, see_suspect, NULL) - s.p);
 }
 
 /* Copies the \u escape or line breaker at the start of *rest, and moves behind it. */
@@ -286,12 +277,18 @@ size_t json_text_splice_end(struct json_splice *s, struct buf *out)
 
 /* ---- questions */
 
+bool json_text_has_escape(str escaped)
+{
+    return str_find_char(escaped, '\\') < escaped.len;
+}
+
+/* An escape is longer than what it stands for. */
 bool json_text_eq(str escaped, str text)
 {
     char c[4];
 
-    if (str_find_char(escaped, '\\') == escaped.len)
-        return str_eq(escaped, text);
+    if (escaped.len <= text.len || !json_text_has_escape(escaped))
+        return str_eq(escaped, text) && !json_text_has_escape(text);
     while (escaped.len > 0) {
         size_t n = take_char(&escaped, c);
 

@@ -44,6 +44,8 @@ bool json_text_splices_as_is(const struct json_splice *s, str escaped);
 /* End of the text: a half still held back becomes U+FFFD. */
 size_t json_text_splice_end(struct json_splice *s, struct buf *out);
 
+bool json_text_has_escape(str escaped);
+
 /* True when the characters of escaped are those of text. */
 bool json_text_eq(str escaped, str text);
 

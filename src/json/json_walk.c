@@ -24,27 +24,24 @@ enum jr_type json_walk_peek(struct json_walk *w)
 
 /* ---- the ends of values */
 
-/* The first quote or backslash from p on, or end. */
-static const char *string_stop(const char *p, const char *end)
+static inline block mark_end(block b)
 {
-    while (end - p >= BLOCK_BYTES) {
-        const block b = block_load(p);
-        const size_t n = block_first((b == '"') | (b == '\\'));
+    return (b == '"') | (b == '\\');
+}
 
-        p += n;
-        if (n < BLOCK_BYTES)
-            return p;
-    }
-    while (p < end && *p != '"' && *p != '\\')
-        p++;
-    return p;
+/* Stops at a quote. */
+static inline const char *see_end(const char *p, const char *end, void *arg)
+{
+    (void)arg;
+    if (*p == '"')
+        return NULL;
+    return end - p < 2 ? end : p + 2;
 }
 
 /* Behind the string whose opening quote p is at. */
 static const char *string_end(const char *p, const char *end)
 {
-    for (p = string_stop(p + 1, end); p < end && *p == '\\'; p = string_stop(p, end))
-        p += end - p < 2 ? 1 : 2;
+    p = block_walk(p + 1, end, mark_end, see_end, NULL);
     return p == end ? end : p + 1;
 }
 

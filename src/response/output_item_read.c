@@ -265,7 +265,8 @@ static bool read_item(struct item_reading *g, str body)
 {
     struct buf again = {.limit = 0};
 
-    if (fields_read_raw(body, FIELDS(item_table), NULL, &g->members, NULL) == -1 ||
+    if (!jr_is_valid(body) ||
+        fields_read_raw(body, FIELDS(item_table), NULL, &g->members, NULL) == -1 ||
         !output_item_read_id(g->members.id, &g->item->id) || !read_kind(g))
         return false;
     read_status(g);
@@ -303,7 +304,8 @@ struct output_part *output_part_read(str body, struct arena *a, struct output_it
     const unsigned n_before = item->n_parts;
     struct buf again = {.limit = 0};
 
-    read_part(&g, body);
+    if (jr_is_valid(body))
+        read_part(&g, body);
     if (item->n_parts > n_before)
         output_part_write(item->open, &again);
     if (is_same(&g, &again, body) && !g.ran_out && body.len > 0)

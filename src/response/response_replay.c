@@ -50,14 +50,14 @@ int response_read_item(const struct response *r, const struct output_item *item,
                        struct err *reterr)
 {
     struct input_options own = *o;
-    struct jr j;
+    struct json_walk w;
     str json;
 
     own.own_items = true;
     if (write_text(item, a, &json, reterr) == -1)
         return -1;
-    jr_init(&j, json);
-    if (item_read(&j, NULL, &own, r->conf.ids, a, ret, reterr) == -1)
+    w = json_walk_of(json);
+    if (item_read(&w, NULL, &own, r->conf.ids, a, ret, reterr) == -1)
         return -1;
     if (item->tool != NULL)
         ret->name = item->tool->upstream_name;

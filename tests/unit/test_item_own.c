@@ -14,12 +14,11 @@ struct fixture {
 static int read(struct fixture *f, const struct input_options *options, const char *json)
 {
     const struct path at = path_member(NULL, STR("input"));
-    struct jr j;
+    struct json_walk w = json_walk_of(str_from_c(json));
 
     *f = (struct fixture){.item = {.kind = ITEM_IGNORED}};
     test_ids_reset(&f->ids);
-    jr_init(&j, str_from_c(json));
-    return item_read(&j, &at, options, &f->ids.source, &f->arena, &f->item, &f->err);
+    return item_read(&w, &at, options, &f->ids.source, &f->arena, &f->item, &f->err);
 }
 
 static const struct input_options of_a_client = {.text_files = false};

@@ -118,15 +118,15 @@ static void what_is_written_is_read_as_the_call(void **state)
     struct item it = {.kind = ITEM_IGNORED};
     struct fixture f;
     struct err e;
-    struct jr j;
+    struct json_walk w;
 
     (void)state;
     begin(&f, OUTPUT_CODE_INTERPRETER_CALL);
     buf_c(&f.item->text, "\\\"\\\\n\\\"\\ud83d\\ude00");
     f.item->output = STR("Error: \\\"x\\\"");
     output_result_write(f.item, &f.out);
-    jr_init(&j, buf_str(&f.out));
-    assert_int_equal(item_read(&j, NULL, &options, &f.ids.source, &f.arena, &it, &e), 0);
+    w = json_walk_of(buf_str(&f.out));
+    assert_int_equal(item_read(&w, NULL, &options, &f.ids.source, &f.arena, &it, &e), 0);
     assert_true(it.is_result && it.hosted_kind == HOSTED_CODE_INTERPRETER);
     assert_true(str_eq(it.call_id, id_str(&f.item->id)));
     assert_str_c(it.arguments,

@@ -174,7 +174,7 @@ static bool may_be_ours(const struct chat_loop_tools *tools, str name)
         if (str_starts_with(tools->names[i], name))
             return true;
     }
-    return str_find_char(name, '\\') < name.len;
+    return json_text_has_escape(name);
 }
 
 void chat_loop_said_decide(struct chat_loop_said *s, struct chat_loop_call *c,

@@ -12,19 +12,18 @@ static int read_items(str array, const struct input_options *o, const struct id_
                       struct arena *a, struct past_items *ret, struct err *reterr)
 {
     struct past_items items = {.n = 0};
-    struct jr j;
+    struct json_walk w = json_walk_of(array);
 
     items.v = arena_array(a, jr_count(array), sizeof(*items.v));
     if (items.v == NULL)
         return err_set_no_memory(reterr);
-    jr_init(&j, array);
-    (void)jr_enter(&j, JR_ARRAY);
-    while (jr_next_element(&j)) {
+    (void)json_walk_enter(&w, JR_ARRAY);
+    while (json_walk_element(&w)) {
         struct item *it = arena_alloc(a, sizeof(*it));
 
         if (it == NULL)
             return err_set_no_memory(reterr);
-        if (item_read(&j, NULL, o, ids, a, it, reterr) == -1)
+        if (item_read(&w, NULL, o, ids, a, it, reterr) == -1)
             return -1;
         if (!it->is_result)
             items.v[items.n++].item = it;

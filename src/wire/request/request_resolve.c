@@ -132,13 +132,12 @@ static int read_stored(const struct resolution *s, str body, bool is_output, con
 {
     struct input_options o = s->options->input;
     struct item read = *ret;
-    struct jr j;
+    struct json_walk w = json_walk_of(body);
 
     o.ignore_unknown_items = true;
     o.own_items = is_output;
     o.reasoning_from_summary = o.reasoning_from_summary || is_output;
-    jr_init(&j, body);
-    if (item_read(&j, at, &o, s->ids, s->arena, &read, s->reterr) == 0)
+    if (item_read(&w, at, &o, s->ids, s->arena, &read, s->reterr) == 0)
         *ret = read;
     else if (s->reterr->code == ERR_INTERNAL)
         return -1;
