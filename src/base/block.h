@@ -50,8 +50,8 @@ static inline size_t block_first(block marks)
     return (size_t)__builtin_ctz(block_mask(marks) | 1U << BLOCK_BYTES);
 }
 
-/* The last bytes of a text, fewer than a block; 'x' stands behind them. */
-static inline block block_load_rest(const char *p, size_t n)
+/* The last bytes of a text, fewer than a block; 'x' stands behind them. Apart, for it needs the stack. */
+__attribute__((noinline, unused)) static block block_load_rest(const char *p, size_t n)
 {
     char bytes[BLOCK_BYTES];
 

@@ -2,6 +2,7 @@
 #include "json/json_copy.h"
 
 #include "json/json_text.h"
+#include "json/json_walk.h"
 
 void json_copy_text(str escaped, struct buf *out)
 {
@@ -11,29 +12,30 @@ void json_copy_text(str escaped, struct buf *out)
     (void)json_text_splice_end(&s, out);
 }
 
-/* Length of the string content that s starts with, up to its closing quote. */
-static size_t string_len(str s)
+/* The content of the string that s starts with. */
+static str string_at(str s)
 {
-    size_t n = 0;
+    struct json_walk w = json_walk_of(s);
 
-    while (n < s.len && s.p[n] != '"')
-        n += s.p[n] == '\\' ? 2 : 1;
-    return n < s.len ? n : s.len;
+    return json_walk_string(&w);
 }
 
+/* What can stay as it is is copied at once, with all that is around it. */
 void json_copy_value(str raw, struct buf *out)
 {
+    static const struct json_splice nothing_held;
     size_t from = 0, i = 0;
 
     while (i < raw.len) {
         if (raw.p[i] == '"') {
-            str text = str_skip(raw, i + 1);
+            const str text = string_at(str_skip(raw, i));
 
-            text.len = string_len(text);
-            buf_append(out, str_from(raw.p + from, i + 1 - from));
-            json_copy_text(text, out);
-            from = i + 1 + text.len; /* the closing quote goes with what follows */
-            i = from + 1;
+            if (!json_text_splices_as_is(&nothing_held, text)) {
+                buf_append(out, str_from(raw.p + from, i + 1 - from));
+                json_copy_text(text, out);
+                from = i + 1 + text.len; /* the closing quote goes with what follows */
+            }
+            i += text.len + 2;
         } else if (str_is_space(raw.p[i])) {
             buf_append(out, str_from(raw.p + from, i - from));
             from = ++i;
