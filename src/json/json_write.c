@@ -1,6 +1,8 @@
 /* json_write.c -- commas and quotes. */
 #include "json/json_write.h"
 
+#include <string.h>
+
 #include "json/json_text.h"
 
 static void put_comma(struct jw *w)
@@ -38,10 +40,17 @@ void jw_array_end(struct jw *w)
 
 void jw_key(struct jw *w, const char *key)
 {
-    put_comma(w);
-    buf_char(w->out, '"');
-    buf_c(w->out, key);
-    buf_append(w->out, STR("\":"));
+    const size_t n_key = strlen(key), n = (size_t)w->comma + 1 + n_key + 2;
+    char *p = buf_reserve(w->out, n);
+
+    if (p == NULL)
+        return;
+    if (w->comma)
+        *p++ = ',';
+    *p++ = '"';
+    memcpy(p, key, n_key);
+    memcpy(p + n_key, "\":", 2);
+    w->out->len += n;
     w->comma = false;
 }
 
