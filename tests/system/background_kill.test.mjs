@@ -119,7 +119,8 @@ async function killInALoop(t, store) {
     up.always(answer);
     const file = folder(t, 'mcp.json');
     const fates = {};
-    for (let round = 0; round < KILLS; round++) {
+    const isTold = () => fates.completed > 0 && fates.failed > 0; /* a kill may come when all is done, or nothing yet */
+    for (let round = 0; round < KILLS || (round < 10 * KILLS && !isTold()); round++) {
         const jobs = await workUntilKilled(await start(t, file, { up, fake }, store), round);
         const daemon = await start(t, file, { up, fake }, store);
         const all = await Promise.all(jobs.map((job) => look(daemon, job)));
@@ -129,9 +130,9 @@ async function killInALoop(t, store) {
         await daemon.stop();
         assert.doesNotMatch(daemon.log, /^\S+ error /m);
     }
-    t.diagnostic(`${KILLS} kills: ${JSON.stringify(fates)}, ${did.size} calls of the tool`);
+    t.diagnostic(`kills: ${JSON.stringify(fates)}, ${did.size} calls of the tool`);
     assert.deepEqual([...did].filter(([, n]) => n > 1), [], 'nothing was done twice');
-    assert.ok(fates.completed > 0 && fates.failed > 0, 'there was something to lose, and something to save');
+    assert.ok(isTold(), 'there was something to lose, and something to save');
 }
 
 test('SQLite: killed in the middle, all work ends, and none is done twice', LONG, async (t) => {
