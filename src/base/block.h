@@ -50,20 +50,40 @@ static inline size_t block_first(block marks)
     return (size_t)__builtin_ctz(block_mask(marks) | 1U << BLOCK_BYTES);
 }
 
-/* The last bytes of a text, fewer than a block; 'x' stands behind them. Apart, for it needs the stack. */
-__attribute__((noinline, unused)) static block block_load_rest(const char *p, size_t n)
+/* Up to eight bytes, zeros behind them; a copy of a length that is not constant would cost more than the rest. */
+static inline uint64_t block_load_few(const char *p, size_t n)
 {
-    char bytes[BLOCK_BYTES];
+    uint64_t bytes = 0;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint32_t first, last;
 
-    memset(bytes, 'x', sizeof(bytes));
-    memcpy(bytes, p, n);
-    return block_load(bytes);
+    if (n >= 8) {
+        memcpy(&bytes, p, 8);
+    } else if (n >= 4) {
+        memcpy(&first, p, 4);
+        memcpy(&last, p + n - 4, 4);
+        bytes = first | (uint64_t)last << (8 * (n - 4));
+    } else {
+        for (size_t i = 0; i < n; i++)
+            bytes |= (uint64_t)(unsigned char)p[i] << (8 * i);
+    }
+#else
+    memcpy(&bytes, p, n < 8 ? n : 8);
+#endif
+    return bytes;
+}
+
+/* The last bytes of a text, fewer than a block; zeros behind them. */
+static inline block block_load_rest(const char *p, size_t n)
+{
+    const uint64_t halves[2] = {block_load_few(p, n), n > 8 ? block_load_few(p + 8, n - 8) : 0};
+
+    return block_load((const char *)halves);
 }
 
 /* Shows the marked bytes from p to end one after the other to see(), which returns where to go on, at most
  * BLOCK_BYTES behind it, or NULL to stop there. What it passed is not shown. Returns where it stopped, or
- * end. Both functions are to be known where this is called, since only inlined this is quick; 'x' is
- * not to be marked. */
+ * end. Both functions are to be known where this is called, since only inlined this is quick. */
 __attribute__((always_inline)) static inline const char *
 block_walk(const char *p, const char *end, block (*marks)(block b),
            const char *(*see)(const char *p, const char *end, void *arg), void *arg)
@@ -71,8 +91,8 @@ block_walk(const char *p, const char *end, block (*marks)(block b),
     while (p < end) {
         const char *const start = p;
         const size_t n = (size_t)(end - start);
-        unsigned left =
-            block_mask(marks(n < BLOCK_BYTES ? block_load_rest(start, n) : block_load(start)));
+        unsigned left = n < BLOCK_BYTES ? block_mask(marks(block_load_rest(start, n))) & ~(~0U << n)
+                                        : block_mask(marks(block_load(start)));
 
         while (left != 0) {
             const char *const at = start + __builtin_ctz(left);
