@@ -317,6 +317,12 @@ static bool misses_question(const struct messages *s, bool calls)
     return alternates(s) && !calls && s->last == SPEAKER_ASSISTANT;
 }
 
+static void write_no_question(struct messages *s)
+{
+    write_filler(s, STR("user"), STR("[no question]"));
+    s->last = SPEAKER_USER;
+}
+
 /* Calls and their outputs are no turn of their own in the templates that count turns. */
 static void on_assistant(struct messages *s, const struct message *m)
 {
@@ -327,10 +333,8 @@ static void on_assistant(struct messages *s, const struct message *m)
         return;
     }
     write_asked(s);
-    if (misses_question(s, calls)) {
-        write_filler(s, STR("user"), STR("[no question]"));
-        s->last = SPEAKER_USER;
-    }
+    if (misses_question(s, calls))
+        write_no_question(s);
     chat_said_write(m, s->options, s->w);
     history_repairs_add(&s->repairs, count_unanswered(m), HISTORY_REPAIR_NO_OUTPUT);
     history_repairs_add(&s->repairs, count_broken(m), HISTORY_REPAIR_BROKEN_ARGUMENTS);
@@ -372,6 +376,8 @@ void chat_messages_write(const struct conversation *c, const struct chat_request
     for (const struct message *m = c->body; m != NULL; m = m->next)
         on_message(&s, m);
     write_asked(&s);
+    if (alternates(&s) && s.last == SPEAKER_NOBODY)
+        write_no_question(&s); /* all answers were empty */
     jw_array_end(w);
     if (o->repairs != NULL)
         *o->repairs = s.repairs;
