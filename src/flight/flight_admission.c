@@ -52,6 +52,12 @@ static void on_told(void *arg)
     flight_free_if_over(f);
 }
 
+struct prefix_marks flight_read_prompt(struct flight *f, str body)
+{
+    return f->worker->pool == NULL ? (struct prefix_marks){.n = 0}
+                                   : upstream_pool_read_prompt(f->worker->pool, body, &f->arena);
+}
+
 static void describe_want(struct flight *f, const struct flight_round *round,
                           struct upstream_want *ret)
 {
@@ -72,6 +78,7 @@ static void describe_want(struct flight *f, const struct flight_round *round,
         .session_next = round->session_next,
         .is_last = round->is_last,
         .body = round->body,
+        .marks = round->marks,
         .takes_slot = round->takes_slot,
     };
 }

@@ -13,13 +13,17 @@
 
 /* What there is to know of a round. */
 struct flight_round {
-    str body;         /* of its request; lives until the attempt has ended */
-    str session;      /* what names the conversation that it goes on with, or "" */
-    str session_next; /* the same of what will go on with this; STR_NONE: the same */
-    bool is_last;     /* nothing will go on with it under that name */
-    bool is_later;    /* there was one before in this turn */
-    bool takes_slot;  /* flight_slot() may be told with it */
+    str body;                  /* of its request; lives until the attempt has ended */
+    struct prefix_marks marks; /* of the body, if flight_read_prompt() has read them */
+    str session;               /* what names the conversation that it goes on with, or "" */
+    str session_next;          /* the same of what will go on with this; STR_NONE: the same */
+    bool is_last;              /* nothing will go on with it under that name */
+    bool is_later;             /* there was one before in this turn */
+    bool takes_slot;           /* flight_slot() may be told with it */
 };
+
+/* What the prompt of a body is (upstream_pool_read_prompt()), of the flight's arena. */
+struct prefix_marks flight_read_prompt(struct flight *f, str body);
 
 /* Asks for a place. TURN_GO: the upstream has been taken. TURN_WAIT: the flight is woken, by its front or by
  * on_admitted, and asks again. TURN_FAIL: *reterr is filled. */

@@ -98,6 +98,7 @@ static struct flight_round describe_round(struct turn *t)
 {
     struct flight_round round = {
         .body = buf_str(&t->chat_body),
+        .marks = t->counting.marks,
         .is_later = t->n_rounds > 0,
         .takes_slot = str_is_none(extra_fields_get(&t->request.extra, STR("id_slot")))};
 

@@ -5,6 +5,7 @@
  * was counted or sent before is known without that. */
 #include "conv/trim.h"
 #include "ev/log.h"
+#include "flight/flight_admission.h"
 #include "flight/reach.h"
 #include "json/json_write.h"
 #include "turn/turn_stages.h"
@@ -44,27 +45,25 @@ static bool has_media(const struct conversation *c)
     return m != NULL;
 }
 
-int turn_note_written(struct turn *t, struct err *reterr)
+static bool is_prompt(const struct turn *t)
+{
+    return t->profile.harmony == HARMONY_MODE_COMPLETIONS;
+}
+
+/* The prompt is read once, for the choice of an upstream, too. Out of memory, no count is known. */
+void turn_note_written(struct turn *t)
 {
     struct turn_counting *n = &t->counting;
-    str scope;
+    const str scope = turn_memory_scope(t);
 
     *n = (struct turn_counting){.has_key = false};
     t->context = (struct turn_context){.tokens = 0};
-    if (turn_counts(t) == NULL)
-        return 0;
-    n->request = (struct token_request){
-        .is_prompt = t->profile.harmony == HARMONY_MODE_COMPLETIONS,
-        .has_media = has_media(&t->conversation),
-        .token_field = t->chat.token_field,
-    };
-    if (token_request_read(buf_str(&t->chat_body), &t->flight.arena, &n->request, reterr) == -1)
-        return -1;
-    scope = turn_memory_scope(t);
-    n->has_key = !str_is_none(scope) && t->flight.worker->config->count_cache > 0;
+    if (turn_counts(t) == NULL || str_is_none(scope) || t->flight.worker->config->count_cache == 0)
+        return;
+    n->marks = flight_read_prompt(&t->flight, buf_str(&t->chat_body));
+    n->has_key = n->marks.n > 0;
     if (n->has_key)
-        n->key = token_key_make(turn_counts(t), scope, &n->request);
-    return 0;
+        n->key = token_key_make(scope, &n->marks, is_prompt(t));
 }
 
 /* ---- asking */
@@ -97,6 +96,17 @@ static void on_counted(void *arg, const struct token_count_result *result,
     else
         take_failure(t, failure);
     turn_wake(&t->flight);
+}
+
+static int read_request(struct turn *t, struct err *reterr)
+{
+    t->counting.request = (struct token_request){
+        .is_prompt = is_prompt(t),
+        .has_media = has_media(&t->conversation),
+        .token_field = t->chat.token_field,
+    };
+    return token_request_read(buf_str(&t->chat_body), &t->flight.arena, &t->counting.request,
+                              reterr);
 }
 
 static struct token_count_conf count_conf(struct turn *t)
@@ -174,6 +184,8 @@ static int begin_counting(struct turn *t, struct err *reterr)
                 "The upstream cannot count tokens: it is not asked (count_by=off).");
         return -1;
     }
+    if (read_request(t, reterr) == -1)
+        return -1;
     conf = count_conf(t);
     t->counting.count = token_count_start(t->flight.reach->client, &conf, on_counted, t, reterr);
     return t->counting.count == NULL ? -1 : 0;

@@ -141,9 +141,10 @@ struct turn_accepting {
 
 /* How that is found out; turn_count.c's own. */
 struct turn_counting {
-    struct token_request request; /* of chat_body, as far as it is counted */
-    struct token_key key;
+    struct prefix_marks marks; /* of chat_body, and ... */
+    struct token_key key;      /* ... made of them, when it has one */
     bool has_key;
+    struct token_request request; /* of chat_body, once somebody is asked */
     struct http_header headers[1 + FLIGHT_HEADERS];
     struct token_count *count; /* under way; or NULL */
     bool has_begun;
@@ -390,7 +391,7 @@ struct chat_stream_conf turn_stream_conf(struct turn *t, const struct turn_quest
 
 /* The request for the upstream has been written, or written anew: what is counted of it. Returns 0, or
  * -1 with *reterr filled. */
-int turn_note_written(struct turn *t, struct err *reterr);
+void turn_note_written(struct turn *t);
 
 /* A round has ended well: keeps what the upstream says of the request's tokens. */
 void turn_keep_usage(struct turn *t);

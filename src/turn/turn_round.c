@@ -136,6 +136,7 @@ int turn_write_question(struct turn *t, const struct turn_question *q, struct er
 {
     buf_reset(&t->chat_body);
     t->slot_at = 0;
+    t->counting.marks = (struct prefix_marks){.n = 0};
     if (is_completion(q)) {
         const struct harmony_options options = harmony_options(t, q);
 
@@ -151,7 +152,10 @@ int turn_write_body(struct turn *t, struct err *reterr)
 
     if (is_completion(&q))
         t->history_repairs = t->conversation.repairs;
-    return turn_write_question(t, &q, reterr) == -1 ? -1 : turn_note_written(t, reterr);
+    if (turn_write_question(t, &q, reterr) == -1)
+        return -1;
+    turn_note_written(t);
+    return 0;
 }
 
 /* The conversation is kept: it may have to be sent again, shorter. What did not fit in a round

@@ -6,7 +6,6 @@
 #include <uv.h>
 
 #include "affinity/keyed_hash.h"
-#include "ev/loop.h"
 
 enum { ROW = 4 };
 
@@ -26,7 +25,6 @@ struct token_memory {
         bool has_worked;
     } ways[TOKEN_WAYS];
     uint64_t lifetime_ms;
-    struct token_key secret;
     size_t n_rows;
     struct slot slots[];
 };
@@ -43,7 +41,6 @@ struct token_memory *token_memory_new(const struct token_memory_conf *conf, stru
     }
     m->n_rows = n_rows;
     m->lifetime_ms = conf->lifetime_ms;
-    random_fill(NULL, &m->secret, sizeof(m->secret));
     return m;
 }
 
@@ -105,18 +102,14 @@ void token_memory_note_worked(struct token_memory *m, enum token_way way)
 
 /* ---- counts */
 
-/* Members are told apart by themselves, and an owner is hashed alone. */
-struct token_key token_key_make(const struct token_memory *m, str owner,
-                                const struct token_request *r)
+/* Both halves tell all of the prompt, for the first chooses the row as well. */
+struct token_key token_key_make(str owner, const struct prefix_marks *marks, bool is_prompt)
 {
-    struct token_key key;
+    const uint64_t kind = is_prompt ? 1 : 0;
 
-    for (size_t i = 0; i < COUNT_OF(key.hash); i++) {
-        key.hash[i] = keyed_hash(m->secret.hash[i] ^ (r->is_prompt ? 1 : 0), owner);
-        for (const struct token_member *of = r->first; of != NULL; of = of->next)
-            key.hash[i] = keyed_hash(key.hash[i], of->text);
-    }
-    return key;
+    return (struct token_key){
+        {keyed_hash(keyed_hash_pair(marks->front, marks->rest) ^ kind, owner),
+         keyed_hash(keyed_hash_pair(marks->rest, marks->front) ^ kind, owner)}};
 }
 
 /* With the lock held, like what follows. */

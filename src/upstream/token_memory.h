@@ -8,6 +8,7 @@
 #ifndef ANTIPHON_UPSTREAM_TOKEN_MEMORY_H
 #define ANTIPHON_UPSTREAM_TOKEN_MEMORY_H
 
+#include "affinity/prefix_marks.h"
 #include "base/err.h"
 #include "wire/dialect/token_way.h"
 
@@ -38,14 +39,13 @@ void token_memory_note_worked(struct token_memory *m, enum token_way way);
 
 /* ---- counts */
 
-/* Of this memory alone: its hashes are under a secret of its own. */
 struct token_key {
     uint64_t hash[2];
 };
 
-/* owner: whose request it is. */
-struct token_key token_key_make(const struct token_memory *m, str owner,
-                                const struct token_request *r);
+/* Of a request by what its prompt is. There are marks, which the request of a chat and a prompt of our own
+ * share with nobody: is_prompt tells them apart. owner: whose request it is. */
+struct token_key token_key_make(str owner, const struct prefix_marks *marks, bool is_prompt);
 
 /* The tokens of a request; 0: not known. */
 int64_t token_memory_find(struct token_memory *m, const struct token_key *key, uint64_t now_ms);

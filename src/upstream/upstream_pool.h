@@ -52,9 +52,9 @@ struct upstream_want {
     str session;              /* what names the conversation that it goes on with, or "" */
     str session_next;         /* the same of what will go on with this; STR_NONE: the same */
     bool is_last;             /* nothing will: it need not be remembered */
-    str body;        /* of the request, as an upstream would get it: for its prompt; until it is
-                               * granted */
-    bool takes_slot; /* a slot number may be told with the request */
+    str body; /* of the request, as an upstream would get it: for its prompt; until it is granted */
+    struct prefix_marks marks; /* of the body, when upstream_pool_read_prompt() has read them */
+    bool takes_slot;           /* a slot number may be told with the request */
 };
 
 enum upstream_ticket_state {
@@ -116,6 +116,11 @@ struct upstream_ticket {
     uint64_t until_ms;    /* it does not ask before; 0: a place is all that it waits for */
     uint64_t deadline_ms; /* queue_timeout is over */
 };
+
+/* What the prompt of a body is, in the arena; without marks when out of memory. Equal for equal prompts of this
+ * process. */
+struct prefix_marks upstream_pool_read_prompt(const struct upstream_pool *p, str body,
+                                              struct arena *a);
 
 /* Asks for a place, for a new round; or, after a plan that said so, once more. The arena takes what is
  * remembered of the round. WAITING: told is posted when that changes. REFUSED: *reterr is filled. */

@@ -1,7 +1,7 @@
 /* upstream_pool_ticket.c -- what is asked of the pool, from any thread: a ticket is admitted, looked at, ended, left.
  *
  * What the prompt of a request is, is found out before the lock is taken, since that is looking at all of it;
- * and only where there is a choice that it could decide. Clients and metrics are told without the lock. */
+ * and only where there is a choice that it could decide, unless who asks has found it out. Clients and metrics are told without the lock. */
 #include <stdlib.h>
 
 #include "metrics/metrics.h"
@@ -26,6 +26,15 @@ static uint64_t next_session(const struct upstream_pool *p, const struct upstrea
                                            : upstream_pool_session(p, want, want->session_next);
 }
 
+struct prefix_marks upstream_pool_read_prompt(const struct upstream_pool *p, str body,
+                                              struct arena *a)
+{
+    struct prefix_marks marks;
+
+    (void)prefix_marks_read(body, p->key, a, &marks);
+    return marks;
+}
+
 /* Reads the prompt of a new round; that of one that is asked again has been read. Out of memory, less is known. */
 static void look_at_prompt(const struct upstream_pool *p, struct upstream_ticket *t,
                            struct arena *a)
@@ -39,7 +48,7 @@ static void look_at_prompt(const struct upstream_pool *p, struct upstream_ticket
     t->session = 0;
     if (!asks_affinity(want))
         return;
-    (void)prefix_marks_read(want->body, p->key, a, &t->marks);
+    t->marks = want->marks.n > 0 ? want->marks : upstream_pool_read_prompt(p, want->body, a);
     t->session = upstream_pool_session(p, want, want->session);
     t->prompt = (struct affinity_prompt){
         .session = next_session(p, t), .marks = t->marks.marks, .n_marks = t->marks.n};

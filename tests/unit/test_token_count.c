@@ -36,13 +36,15 @@ static void on_counted(void *arg, const struct token_count_result *result,
 static void open_counts(enum upstream_kind kind)
 {
     static const char *const flags[] = {NULL};
+    struct prefix_marks marks;
     struct err e;
 
     stage_open(flags);
     memset(&one, 0, sizeof(one));
     arena_init(&one.arena, 0);
     assert_int_equal(token_request_read(STR(BODY), &one.arena, &one.request, &e), 0);
-    one.key = token_key_make(stage.live.counts, STR(""), &one.request);
+    assert_true(prefix_marks_read(STR(BODY), 7, &one.arena, &marks));
+    one.key = token_key_make(STR(""), &marks, false);
     one.conf = (struct token_count_conf){
         .memory = stage.live.counts,
         .request = &one.request,
