@@ -300,7 +300,8 @@ void turn_keep_usage(struct turn *t)
     const struct usage *u = &t->round.stream.reader.usage;
     enum token_way other;
 
-    if (!t->counting.has_key || !u->known || u->input == 0)
+    /* Another upstream than the one that it was written for may not count (count_by). */
+    if (!t->counting.has_key || turn_counts(t) == NULL || !u->known || u->input == 0)
         return;
     other = token_memory_keep_usage(turn_counts(t), &t->counting.key, u->input,
                                     loop_now_ms(t->flight.worker->loop));

@@ -156,6 +156,16 @@ test('who is silent when asked what it lists holds up no request for what anothe
     assert.equal(got?.status, 200, 'it does not wait for the list of b');
 });
 
+test('one that counts no tokens takes over from one that does', async (t) => {
+    const rigs = await startRigs(t, { a: {}, b: {} });
+    const group = await startGroup(t, rigs, { upstreams: { a: { count_by: 'auto' }, b: { count_by: 'off' } }, policies: IN_ORDER, settings: { eject_after: 0 } });
+    rigs.a.behave(FAULTS.badGateway());
+    const { status, json } = await group.ask('Hi');
+    assert.equal(status, 200);
+    assert.ok(json.usage.input_tokens > 0, 'it has told a number');
+    assert.deepEqual(rigs.counts(), { a: 1, b: 1 });
+});
+
 test('a relay whose retry finds no place is told what its first attempt was', async (t) => {
     const rigs = await startRigs(t, { a: {}, b: { limit: 1 } });
     const group = await startGroup(t, rigs, { upstreams: { a: {}, b: { max_concurrency: 1 } }, policies: IN_ORDER, settings: { eject_after: 0, queue_limit: 0 } });
