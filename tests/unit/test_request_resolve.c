@@ -34,6 +34,25 @@ static void history_stands_before_the_input(void **state)
     CHECK(cases);
 }
 
+/* Wherever a row ends, nothing behind it is looked at. */
+static void an_item_that_is_damaged_is_passed_over(void **state)
+{
+    static const char whole[] =
+        "{\"type\":\"message\",\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"\\u00e4\"}]}";
+
+    (void)state;
+    for (size_t n = 1; n < sizeof(whole) - 1; n++) {
+        char *const cut = test_malloc(n + 1);
+        const struct resolve_case c = {"a row that is cut", CONTINUES("\"input\":\"b\""),
+                                       .history = {{cut, false}}, .messages = USER("b")};
+
+        memcpy(cut, whole, n);
+        cut[n] = '\0';
+        check_case(&c);
+        test_free(cut);
+    }
+}
+
 #define WITH_ID(id, text) "{\"role\":\"user\",\"id\":\"" id "\",\"content\":\"" text "\"}"
 
 static void a_conversation_says_nothing_twice(void **state)
@@ -455,6 +474,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(history_stands_before_the_input),
+        cmocka_unit_test(an_item_that_is_damaged_is_passed_over),
         cmocka_unit_test(a_conversation_says_nothing_twice),
         cmocka_unit_test(a_reference_becomes_the_item_it_means),
         cmocka_unit_test(a_hosted_call_is_completed_from_the_store),

@@ -134,6 +134,10 @@ static int read_stored(const struct resolution *s, str body, bool is_output, con
     struct item read = *ret;
     struct json_walk w = json_walk_of(body);
 
+    if (!jr_is_valid(body)) { /* a walk is for what is */
+        ret->kind = ITEM_IGNORED;
+        return 0;
+    }
     o.ignore_unknown_items = true;
     o.own_items = is_output;
     o.reasoning_from_summary = o.reasoning_from_summary || is_output;
