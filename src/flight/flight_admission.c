@@ -54,7 +54,9 @@ static void on_told(void *arg)
 
 struct prefix_marks flight_read_prompt(struct flight *f, str body)
 {
-    return f->worker->pool == NULL ? (struct prefix_marks){.n = 0}
+    const struct prefix_marks none = {.n = 0};
+
+    return f->worker->pool == NULL ? none
                                    : upstream_pool_read_prompt(f->worker->pool, body, &f->arena);
 }
 

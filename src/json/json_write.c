@@ -48,8 +48,9 @@ void jw_key(struct jw *w, const char *key)
     if (w->comma)
         *p++ = ',';
     *p++ = '"';
-    memcpy(p, key, n_key);
-    memcpy(p + n_key, "\":", 2);
+    memcpy(p, key, n_key); // NOLINT(bugprone-not-null-terminated-result): it goes on
+    p[n_key] = '"';
+    p[n_key + 1] = ':';
     w->out->len += n;
     w->comma = false;
 }

@@ -389,8 +389,8 @@ struct chat_stream_conf turn_stream_conf(struct turn *t, const struct turn_quest
 
 /* ---- turn_count.c */
 
-/* The request for the upstream has been written, or written anew: what is counted of it. Returns 0, or
- * -1 with *reterr filled. */
+/* The request for the upstream has been written, or written anew: what its prompt is. Out of memory, no
+ * count of it is known. */
 void turn_note_written(struct turn *t);
 
 /* A round has ended well: keeps what the upstream says of the request's tokens. */

@@ -43,8 +43,8 @@ struct token_key {
     uint64_t hash[2];
 };
 
-/* Of a request by what its prompt is. There are marks, which the request of a chat and a prompt of our own
- * share with nobody: is_prompt tells them apart. owner: whose request it is. */
+/* Of a request by the marks of its body, of which there are some. is_prompt keeps a chat and a prompt of our
+ * own apart. owner: whose request it is. */
 struct token_key token_key_make(str owner, const struct prefix_marks *marks, bool is_prompt);
 
 /* The tokens of a request; 0: not known. */
