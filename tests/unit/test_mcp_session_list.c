@@ -247,11 +247,11 @@ static void tools_return_when_listing_works_again(void **state)
     say_next(MCP_LIST_TOOLS, ERROR_REPLY(-32603, "no"));
     hear(TOOLS_CHANGED);
     pass(1500);
-    assert_int_equal(n_listings(), 3); /* after about 1 s */
-    pass(1200);
+    assert_int_equal(n_listings(), 3); /* after 0.8 to 1.2 s */
+    pass(1000);
     assert_int_equal(n_listings(), 3);
-    pass(1300);
-    assert_int_equal(n_listings(), 4); /* after about 2 s more */
+    pass(1500);
+    assert_int_equal(n_listings(), 4); /* after 1.6 to 2.4 s more */
     assert_states(" ready degraded ready");
     assert_str_c(mcp_session_error(fx.session), "");
 }
