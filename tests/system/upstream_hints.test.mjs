@@ -179,6 +179,7 @@ describe('sessions', { concurrency: 4 }, () => {
             await completed(group.open('Which slot?', { prompt_cache_key: 'probe' }));
             return rigs.a.rounds[0].body.id_slot;
         }, (slot) => slot !== undefined);
+        await group.rest();
         rigs.reset();
         return { rigs, group, slotsOf: () => rigs.a.rounds.map(({ body }) => body.id_slot) };
     }
@@ -211,6 +212,7 @@ describe('sessions', { concurrency: 4 }, () => {
         assert.ok(Number.isInteger(slotOf('one')));
         assert.equal(slotOf('two'), undefined, 'its session has a slot, which is busy');
         assert.equal(slotOf('three'), undefined, 'nobody knows where the second is');
+        await group.rest(); /* the last of them may have its slot for a moment yet */
         await completed(group.open('four', { prompt_cache_key: 'y' }));
         assert.ok(Number.isInteger(slotOf('four')));
     });
@@ -290,7 +292,9 @@ describe('the line of a turn', { concurrency: 4 }, () => {
         const instructions = filler(20_000, 7);
         await completed(group.open('one', { instructions, prompt_cache_key: 'x' }));
         const [home] = rigs.list.filter(({ rounds }) => rounds.length === 1);
+        await group.rest();
         await completed(group.open('two', { instructions, prompt_cache_key: 'x' }));
+        await group.rest();
         home.behave(FAULTS.badGateway(), 1);
         await completed(group.open('three', { instructions, prompt_cache_key: 'x' }));
         const lines = [await line(group, 0), await line(group, 1), await line(group, 2)];

@@ -403,6 +403,7 @@ describe('servers that come and go', { concurrency: false }, () => {
         await untilAskedAgain();
         const second = await at(t, path, VLLM);
         assert.deepEqual(choice(await sent({ up: second, daemon }, CHOSEN)), FULL);
+        await daemon.logged(/recognised"? kind=vllm/);
         assert.deepEqual(daemon.log.match(/recognised"? kind=\S+/g).map((line) => line.split('=')[1]), ['llama.cpp', 'vllm']);
     });
 });
