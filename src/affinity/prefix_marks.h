@@ -35,7 +35,7 @@ struct prefix_mark {
 struct prefix_marks {
     struct prefix_mark *marks; /* h0 first; bytes never fall. In the arena they were read into */
     size_t n;
-    uint64_t front, rest; /* h0, and what came behind it: for prefix_marks_behind() */
+    uint64_t front, rest; /* h0, and what came behind it: together all of the prompt */
 };
 
 /* Reads the marks of a complete body under a key that is the same for all bodies that are compared.

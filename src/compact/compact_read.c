@@ -8,7 +8,7 @@
 
 #include "conv/fields.h"
 #include "json/json_copy.h"
-#include "json/json_read.h"
+#include "json/json_walk.h"
 
 /* The texts of CONTRACT 13.8, escaped. */
 static const str summary_frame = STR_INIT(

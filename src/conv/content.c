@@ -283,15 +283,13 @@ int content_parse_output(str raw, const struct path *at, const struct input_opti
 int content_collect(str raw, str except, str member, struct arena *a, struct content *ret,
                     struct err *reterr)
 {
-    struct jr j;
+    struct json_walk w = json_walk_of(raw);
 
     *ret = (struct content){0};
-    if (jr_type_of(raw) != JR_ARRAY)
+    if (!json_walk_enter(&w, JR_ARRAY))
         return 0;
-    jr_init(&j, raw);
-    (void)jr_enter(&j, JR_ARRAY);
-    while (jr_next_element(&j)) {
-        str object = jr_raw(&j);
+    while (json_walk_element(&w)) {
+        str object = json_walk_value(&w);
         str type = str_is_none(except) ? STR_NONE : jr_member_string(object, STR("type"));
         str text = jr_member_string(object, member);
 

@@ -66,24 +66,22 @@ static int store(const struct field *field, str raw, const struct path *parent, 
     return 0;
 }
 
-int fields_read(struct jr *j, struct fields f, const struct path *at, void *ret,
-                const struct field_sink *others, struct err *reterr)
+static int read_members(struct jr *j, struct fields f, void *ret, const struct field_sink *others,
+                        struct err *reterr)
 {
     enum jr_type type = jr_peek(j);
     int rc = 0;
     str name;
 
     if (!jr_enter(j, JR_OBJECT))
-        return reject_type(at, "an object", jr_type_name(type), reterr);
+        return reject_type(NULL, "an object", jr_type_name(type), reterr);
     while (jr_next_member(j, &name)) {
         const struct field *field = find_field(f, name);
         str raw_name = j->raw_key, raw = jr_raw(j);
 
         if (!jr_ok(j))
             break;
-        /* After an error the others are still stored: some readers look at the
-         * type first, wherever it stands, and overlook what is wrong with the rest. */
-        if (field != NULL && store(field, raw, at, ret, rc == 0 ? reterr : NULL) == -1)
+        if (field != NULL && store(field, raw, NULL, ret, rc == 0 ? reterr : NULL) == -1)
             rc = -1;
         if (field == NULL && others != NULL &&
             others->take(others->arg, raw_name, raw, rc == 0 ? reterr : NULL) == -1)
@@ -117,6 +115,8 @@ int fields_walk(struct json_walk *w, struct fields f, const struct path *at, voi
         const struct field *field = find_raw_field(f, name);
         const str raw = json_walk_value(w);
 
+        /* After an error the others are still stored: some readers look at the
+         * type first, wherever it stands, and overlook what is wrong with the rest. */
         if (field != NULL && store(field, raw, at, ret, rc == 0 ? reterr : NULL) == -1)
             rc = -1;
     }
@@ -130,7 +130,7 @@ int fields_read_body(str body, struct fields f, void *ret, const struct field_si
     int rc;
 
     jr_init(&j, body);
-    rc = fields_read(&j, f, NULL, ret, others, reterr);
+    rc = read_members(&j, f, ret, others, reterr);
     if (jr_end(&j))
         return rc;
     err_set(reterr, ERR_INVALID_JSON, "The request body is not valid JSON. Byte %zu: %s.",

@@ -52,20 +52,15 @@ struct field_sink {
     void *arg;
 };
 
-/* Reads the next value, which must be an object, into the struct at ret.
- * After a wrong type it still reads to the end of the object, so that the
- * caller may find that the whole text is no JSON. Views point into the text.
- * Without others, members that are not in the table are skipped. */
-int fields_read(struct jr *j, struct fields f, const struct path *at, void *ret,
-                const struct field_sink *others, struct err *reterr);
-
-/* The same for a whole body of a request, which must be JSON to its end: that is
- * complained of first. */
+/* Reads the body of a request, which must be an object, into the struct at ret. It must be
+ * JSON to its end: that is complained of first. Views point into the body. Without others, members that are not in
+ * the table are skipped. */
 int fields_read_body(str body, struct fields f, void *ret, const struct field_sink *others,
                      struct err *reterr);
 
-/* The same for what is known to be valid JSON: the next value of a walk, or a value that jr_raw()
- * returned before. */
+/* The same for an object inside what is known to be valid JSON: the next value of a walk, or a value
+ * that jr_raw() returned before. Members that are not in the table are skipped; after a wrong type the
+ * others are read all the same. at: its place, or NULL. */
 int fields_walk(struct json_walk *w, struct fields f, const struct path *at, void *ret,
                 struct err *reterr);
 int fields_read_raw(str raw, struct fields f, const struct path *at, void *ret, struct err *reterr);

@@ -224,9 +224,9 @@ static inline const char *see_suspect(const char *p, const char *end, void *arg)
 /* Bytes that can be copied as they are: up to a \u escape or a line breaker. */
 static size_t harmless_length(str s)
 {
-    const char *const end = s.p + s.len;
-
-    return s.len == 0 ? 0 : (size_t)(block_walk(s.p, end, mark_suspect, see_suspect, NULL) - s.p);
+    if (s.len == 0)
+        return 0; /* arithmetic on NULL is undefined */
+    return (size_t)(block_walk(s.p, s.p + s.len, mark_suspect, see_suspect, NULL) - s.p);
 }
 
 /* Copies the \u escape or line breaker at the start of *rest, and moves behind it. */

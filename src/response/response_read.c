@@ -128,10 +128,9 @@ static bool keep_members(struct response *r, const struct object_members *m, str
 static int read_members(struct response *r, str object, struct err *reterr)
 {
     struct object_members m = {.id = STR_NONE};
-    struct jr j;
 
-    jr_init(&j, object);
-    if (fields_read(&j, FIELDS(object_table), NULL, &m, NULL, NULL) == -1 || !jr_end(&j) ||
+    if (!jr_is_valid(object) ||
+        fields_read_raw(object, FIELDS(object_table), NULL, &m, NULL) == -1 ||
         str_is_none(m.service_tier) || !output_item_read_id(m.id, &r->id) ||
         !response_read_status(m.status, &r->status))
         return refuse_object(reterr);

@@ -4,7 +4,7 @@
  * as the store keeps it: so there is one reading of items, and the model is told the
  * same now and then. */
 #include "conv/reject.h"
-#include "json/json_read.h"
+#include "json/json_walk.h"
 #include "response/output_result.h"
 #include "response/response_hosted.h"
 #include "response/response_internal.h"

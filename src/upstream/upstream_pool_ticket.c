@@ -1,7 +1,8 @@
 /* upstream_pool_ticket.c -- what is asked of the pool, from any thread: a ticket is admitted, looked at, ended, left.
  *
  * What the prompt of a request is, is found out before the lock is taken, since that is looking at all of it;
- * and only where there is a choice that it could decide, unless who asks has found it out. Clients and metrics are told without the lock. */
+ * and only where there is a choice that it could decide, unless who asks has found it out. Clients and metrics
+ * are told without the lock. */
 #include <stdlib.h>
 
 #include "metrics/metrics.h"

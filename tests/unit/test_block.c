@@ -1,5 +1,6 @@
 /* test_block.c -- sixteen bytes at a time give the answer of one at a time. */
 #include "base/block.h"
+#include "lib/fixture.h"
 #include "lib/test.h"
 
 static void a_mark_is_found_in_every_place(void **state)
@@ -69,14 +70,13 @@ static void a_walk_stops_where_it_is_told_to_and_sees_no_byte_that_it_passed(voi
     (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         const size_t n = strlen(cases[i].text);
-        char *const text =
-            memcpy(test_malloc(n + 1), cases[i].text, n); /* of this length, for ASan */
+        char *const text = exact_copy(str_from_c(cases[i].text));
         char seen[64] = {0}, *next = seen;
         const char *const stop = block_walk(text, text + n, mark_digits, see_digit, &next);
 
         assert_string_equal(seen, cases[i].seen);
         assert_int_equal(stop - text, cases[i].stops_at == -1 ? (int)n : cases[i].stops_at);
-        test_free(text);
+        free(text);
     }
 }
 

@@ -42,6 +42,14 @@ static void escapes_are_decoded(void **state)
     }
 }
 
+static void an_escape_is_not_the_text_that_looks_like_it(void **state)
+{
+    (void)state;
+    assert_false(json_text_eq(STR("\\n"), STR("\\n")));
+    assert_false(json_text_eq(STR("\\n"), STR("\\nn")));
+    assert_true(json_text_eq(STR("\\\\n"), STR("\\n")));
+}
+
 static void only_a_text_with_escapes_is_copied(void **state)
 {
     struct arena a = {.limit = 0};
@@ -178,6 +186,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(escapes_are_decoded),
+        cmocka_unit_test(an_escape_is_not_the_text_that_looks_like_it),
         cmocka_unit_test(only_a_text_with_escapes_is_copied),
         cmocka_unit_test(text_is_escaped_so_that_it_fits_on_a_line),
         cmocka_unit_test(pieces_join_to_one_text),

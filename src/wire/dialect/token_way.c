@@ -46,7 +46,8 @@ bool token_way_is_of(enum token_way way, enum upstream_kind kind)
 /* ---- the request */
 
 /* Members that leave the prompt as it is: how the answer is sent, how long it may be, how its tokens
- * are chosen, and whose it is. What is not listed is taken to be a part of the prompt. */
+ * are chosen, and whose it is. What is not listed is sent to be counted. All of them are in
+ * affinity/prompt_neutral.def as well, which says what one count is of. */
 static const str apart[] = {
     STR_INIT("stream"),
     STR_INIT("stream_options"),

@@ -55,17 +55,15 @@ static int check_values(struct context_management *m, const struct entry_fields 
 static int read_entries(str raw, struct context_management *m, struct err *reterr)
 {
     const struct path list_at = path_member(NULL, STR("context_management"));
-    struct jr j;
+    struct json_walk w = json_walk_of(raw);
 
-    if (str_is_none(raw))
+    if (!json_walk_enter(&w, JR_ARRAY))
         return 0;
-    jr_init(&j, raw);
-    (void)jr_enter(&j, JR_ARRAY);
-    for (size_t i = 0; jr_next_element(&j); i++) {
+    for (size_t i = 0; json_walk_element(&w); i++) {
         const struct path at = path_index(&list_at, i);
         struct entry_fields f = {.type = STR_NONE};
 
-        if (fields_read(&j, FIELDS(entry_table), &at, &f, NULL, reterr) == -1 ||
+        if (fields_walk(&w, FIELDS(entry_table), &at, &f, reterr) == -1 ||
             (m != NULL && check_values(m, &f, &at, reterr) == -1))
             return -1;
     }
