@@ -177,6 +177,8 @@ static void user_and_assistant_take_turns(void **state)
          PARTS(PART("a") "," PICTURE "," PART("b") "," PICTURE "," PART("c")), 1},
         {"nothing needs no line", USER("") "," USER("a") "," USER(""), USER("a"), 2},
         {"an empty answer is none", USER("u") "," ASSISTANT("") "," USER("v"), USER("u\\n\\nv"), 2},
+        {"of system messages alone there is an empty one", SYSTEM("s"), SYSTEM("s") "," USER(""),
+         0},
         {"a name may be written with escapes", "{\"ro\\u006ce\":\"user\",\"content\":\"a\"}",
          USER("a"), 0},
         {"when all answers are empty there is a question all the same", ASSISTANT(""),
